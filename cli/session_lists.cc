@@ -201,6 +201,7 @@ void AddJournal(CLI::App& session, const SessionCommandPtr& command) {
 struct AuditOptions {
   Target target;
   PageOptions page;
+  std::string audit_class;
 };
 
 ExitCode RunAudit(const SessionCommand& command, const AuditOptions& options) {
@@ -211,6 +212,7 @@ ExitCode RunAudit(const SessionCommand& command, const AuditOptions& options) {
       .prepare =
           [&](const SessionCalls& calls, v1::ListAuditRecordsRequest& request) {
             request.set_after_seq(static_cast<int64_t>(options.page.after));
+            request.set_audit_class(options.audit_class);
             return calls.Resolve(options.target, *request.mutable_session_id());
           },
       .write =
@@ -227,11 +229,14 @@ void AddAudit(CLI::App& session, const SessionCommandPtr& command) {
   CLI::App* audit = session.add_subcommand("audit", "Lists the audit records of a session");
   AddTarget(*audit, options->target);
   AddAfter(*audit, options->page, "sequence number");
+  audit->add_option("--class", options->audit_class, "List records of this class alone")
+      ->type_name("CLASS");
   AddPageOptions(*audit, options->page);
   audit->footer(
       "DATA is shortened; --output json and jsonl print every field, hashes too.\n"
       "`holdfast store verify-audit` checks the hash chain.\n"
       "\nExamples:\n  holdfast session audit 4f1c2d3e\n"
+      "  holdfast session audit 4f1c2d3e --class Compaction\n"
       "  holdfast --output jsonl session audit 4f1c2d3e | jq -r '.audit_class + \" \" + .code'");
   audit->callback([command, options] {
     command->invocation().command = [command, options] { return RunAudit(*command, *options); };

@@ -130,6 +130,13 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
   if (session.items_version() != 0) {
     rows.push_back({"items", absl::StrCat("version ", session.items_version())});
   }
+  if (session.checkpoint_count() != 0) {
+    rows.push_back({"checkpoints", absl::StrCat(session.checkpoint_count())});
+  }
+  if (session.compaction_count() != 0) {
+    rows.push_back({"compactions", absl::StrCat(session.compaction_count())});
+  }
+  rows.push_back({"context", absl::StrCat(session.context_number())});
   if (!session.group().empty()) rows.push_back({"group", session.group()});
   AddTrace("trace of turn", session.last_turn_trace_id(), rows);
   AddTrace("trace of snapshot", session.snapshot_trace_id(), rows);

@@ -154,7 +154,7 @@ void ApplyContents(const Change& change, Applied& out) {
   out.deleted_slots = change.deleted_slots;
 }
 
-void ApplySnapshot(const TraceRef& trace, size_t kept, Head& head) {
+void ApplySnapshot(const TraceRef& trace, TurnNumber in_turn, size_t kept, Head& head) {
   // More than one goes where fewer are kept than before.
   while (IsFull(head.snapshots, kept)) head.snapshots.erase(head.snapshots.begin());
   head.snapshots.push_back({.at = {.revision = head.revision, .journal = head.journal},
@@ -162,6 +162,7 @@ void ApplySnapshot(const TraceRef& trace, size_t kept, Head& head) {
                             .messages = head.messages});
   DropUnnamedHistories(head);
   head.snapshot_trace = trace;
+  head.snapshot_turn = in_turn;
   const JournalNumber floor = JournalFloor(head);
   std::erase_if(head.ended, [&](const EndedTurn& turn) { return turn.last_journal <= floor; });
 }
@@ -209,6 +210,11 @@ void ApplyAttributes(const AttributePatch& patch, Head& head) {
   }
 }
 
+void ApplyContext(const Change& change, Head& head) {
+  if (change.compacts) ++head.compactions;
+  if (change.compacts || change.restores || change.grant) ++head.context_number;
+}
+
 // The version that a put gets, as a key: in the order of versions.
 std::string AppendedKey(ItemVersion version) {
   std::string key;
@@ -216,40 +222,80 @@ std::string AppendedKey(ItemVersion version) {
   return key;
 }
 
-// The checkpoint of a put, with what the store knows of the snapshot.
-Checkpoint Complete(const CheckpointPut& put, const Applied& out) {
-  Checkpoint checkpoint = put.checkpoint;
-  if (put.of_this_snapshot) {
-    checkpoint.snapshot = PinnedOf(out.head, out.head.snapshots.back());
-    checkpoint.turn = out.applied_turn.value_or(TurnNumber());
-    checkpoint.history = out.head.history;
+// The checkpoint of a kept snapshot, with all that the head knows of it: the newest one.
+void PinNewest(const Head& head, Checkpoint& checkpoint) {
+  checkpoint.snapshot = PinnedOf(head, head.snapshots.back());
+  checkpoint.turn = head.snapshot_turn;
+  checkpoint.history = head.history;
+}
+
+void DeleteCheckpointItem(const ItemName& name, Applied& out) {
+  out.items.deletes.push_back({.collection = name.collection, .keys = name.key});
+  const auto kind = CheckpointKindOf(name);
+  if (!kind || *kind == CheckpointKind::kManual) return;
+  std::erase(out.head.checkpoints.own,
+             OwnCheckpoint{.kind = *kind, .revision = CheckpointRevisionOf(name)});
+}
+
+// Notes a checkpoint of a kind of the server's own. The oldest of its kind goes where as many as
+// are kept are there.
+void NoteOwn(const OwnCheckpoint& added, Applied& out) {
+  std::vector<OwnCheckpoint>& own = out.head.checkpoints.own;
+  if (std::ranges::find(own, added) != own.end()) return;
+  const auto there =
+      static_cast<uint64_t>(std::ranges::count(own, added.kind, &OwnCheckpoint::kind));
+  if (there >= kOwnCheckpointsKept) {
+    const OwnCheckpoint oldest = *std::ranges::find(own, added.kind, &OwnCheckpoint::kind);
+    DeleteCheckpointItem(CheckpointItemName(oldest.kind, oldest.revision), out);
   }
-  return checkpoint;
+  own.push_back(added);
+}
+
+void PutCheckpointItem(const Checkpoint& checkpoint, Applied& out) {
+  out.items.puts.push_back({.item = EncodeCheckpoint(checkpoint)});
+  if (checkpoint.kind == CheckpointKind::kManual) {
+    out.receipt.snapshot = checkpoint.revision();
+  } else {
+    NoteOwn({.kind = checkpoint.kind, .revision = checkpoint.revision()}, out);
+  }
 }
 
 // Adds the items that checkpoints consist of to those of the change.
 void AddCheckpoints(const CheckpointWrites& checkpoints, Applied& out) {
-  for (const ItemName& name : checkpoints.deletes) {
-    out.items.deletes.push_back({.collection = name.collection, .keys = name.key});
-  }
+  for (const ItemName& name : checkpoints.deletes) DeleteCheckpointItem(name, out);
   for (const CheckpointPut& put : checkpoints.puts) {
-    const Checkpoint checkpoint = Complete(put, out);
-    out.items.puts.push_back({.item = EncodeCheckpoint(checkpoint)});
-    if (put.takes_name) {
-      out.items.puts.push_back(
-          {.item = EncodeCheckpointName(checkpoint.name, checkpoint.revision()),
-           .condition = PutCondition::kIfVersion});
-    }
-    if (checkpoint.kind == CheckpointKind::kManual) out.receipt.snapshot = checkpoint.revision();
+    Checkpoint checkpoint = put.checkpoint;
+    if (put.of_this_snapshot) PinNewest(out.head, checkpoint);
+    PutCheckpointItem(checkpoint, out);
+    if (!put.takes_name) continue;
+    out.items.puts.push_back({.item = EncodeCheckpointName(checkpoint.name, checkpoint.revision()),
+                              .condition = PutCondition::kIfVersion});
   }
-  CheckpointCounts& counts = out.head.checkpoints;
-  counts = {.version = counts.version + 1, .manual = checkpoints.manual, .own = checkpoints.own};
+  out.head.checkpoints.manual = checkpoints.manual;
 }
 
-void ApplyItems(const Change& change, absl::Time now, Applied& out) {
+// Pins the last snapshot before the change, unless it is pinned so already.
+void PinPrevious(const Head& before, CheckpointKind kind, Applied& out) {
+  if (before.snapshots.empty()) return;
+  Checkpoint checkpoint{.kind = kind};
+  PinNewest(before, checkpoint);
+  const OwnCheckpoint wanted{.kind = kind, .revision = checkpoint.revision()};
+  const std::vector<OwnCheckpoint>& own = before.checkpoints.own;
+  if (std::ranges::find(own, wanted) == own.end()) PutCheckpointItem(checkpoint, out);
+}
+
+void ApplyCheckpoints(const Head& before, const Change& change, Applied& out) {
+  if (change.pins_previous) PinPrevious(before, *change.pins_previous, out);
+  if (change.checkpoints) AddCheckpoints(*change.checkpoints, out);
+  const bool changed = out.items.puts.size() + out.items.deletes.size() >
+                       change.items.puts.size() + change.items.deletes.size();
+  if (changed) ++out.head.checkpoints.version;
+}
+
+void ApplyItems(const Head& before, const Change& change, absl::Time now, Applied& out) {
   Head& head = out.head;
   out.items = change.items;
-  if (change.checkpoints) AddCheckpoints(*change.checkpoints, out);
+  ApplyCheckpoints(before, change, out);
   const ItemWrites& writes = out.items;
   if (writes.empty()) return;
   if (!writes.deletes.empty()) head.items_version = head.items_version.Next();
@@ -289,6 +335,7 @@ void ApplyEvents(const Change& change, absl::Time now, Applied& out) {
     for (const Given given : draft.given) {
       if (given == Given::kTurn) event.payload["turn"] = std::to_string(head.last_turn.value());
       if (given == Given::kEpoch) event.payload["epoch"] = std::to_string(head.lease.epoch.value());
+      if (given == Given::kCompactions) event.payload["count"] = std::to_string(head.compactions);
     }
     out.events.push_back(std::move(event));
   }
@@ -363,7 +410,10 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
     head.close_reason = change.close_reason;
   }
   ApplyContents(change, out);
-  if (change.snapshot) ApplySnapshot(change.trace, facts.snapshots_kept, head);
+  if (change.snapshot) {
+    ApplySnapshot(change.trace, out.applied_turn.value_or(TurnNumber()), facts.snapshots_kept,
+                  head);
+  }
   if (change.begin_turn) ApplyBeginTurn(*change.begin_turn, facts.now, out);
   if (change.hands_out_sm_slot) {
     out.receipt.sm_slot_handed_out = true;
@@ -371,8 +421,9 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   }
   ApplyEntries(change, out);
   ApplyAttributes(change.attributes, head);
+  ApplyContext(change, head);
   if (!head.snapshots.empty()) out.receipt.snapshot = head.snapshots.back().at.revision;
-  ApplyItems(change, facts.now, out);
+  ApplyItems(before, change, facts.now, out);
   ApplyCancelRequests(before, change, facts.now, head);
   ApplyEvents(change, facts.now, out);
   ApplyAudit(change, facts.now, out);

@@ -62,7 +62,7 @@ struct Premise {
   uint64_t cancel_requests = 0;              // how many; within a turn they only become more
   std::optional<Digest> history;             // absent: whatever it is
   std::optional<Position> at;                // absent: whatever it is
-  std::optional<uint64_t> checkpoints = {};  // CheckpointCounts.version; absent: whatever it is
+  std::optional<uint64_t> checkpoints = {};  // CheckpointSummary.version; absent: whatever it is
 };
 
 // The request a change answers. Kept with its receipt for 24 hours.
@@ -148,7 +148,7 @@ struct BeginTurn {
 };
 
 // A number that only the store can give, put into an event's payload when it does.
-enum class Given : uint8_t { kTurn, kEpoch };
+enum class Given : uint8_t { kTurn, kEpoch, kCompactions };
 
 struct EventDraft {
   std::string name;
@@ -189,6 +189,7 @@ struct Change {
   std::vector<std::string> deleted_slots;
   bool replaces_history = false;       // `messages` begin a new generation
   std::optional<HistoryCut> restores;  // of a kept history, with which a new generation begins
+  bool compacts = false;               // the snapshot is one of a compaction
   std::vector<Message> messages;
   std::optional<UploadLink> upload;                  // that `slots` and `messages` lie in
   std::optional<std::optional<StateMachineRef>> sm;  // set, or remove by an inner nullopt
@@ -198,6 +199,7 @@ struct Change {
   AttributePatch attributes;
   ItemWrites items;
   std::optional<CheckpointWrites> checkpoints;
+  std::optional<CheckpointKind> pins_previous;  // the last snapshot before the change, if any
   std::optional<CancelRequest> cancel_request;  // added unless it is there already
   std::vector<EventDraft> events;
   std::optional<AuditDraft> audit;

@@ -60,8 +60,7 @@ struct CheckpointPut {
 struct CheckpointWrites {
   std::vector<CheckpointPut> puts;
   std::vector<ItemName> deletes;  // items of checkpoints and names, which are there
-  uint64_t manual = 0;            // how many checkpoints there are then
-  uint64_t own = 0;
+  uint64_t manual = 0;            // how many of kind MANUAL there are then
 };
 
 // The item of a checkpoint. Keys of one kind are in the order of revisions.

@@ -188,16 +188,6 @@ absl::StatusOr<std::optional<Revision>> ReadCheckpointNamed(SessionStore& store,
   return revision;
 }
 
-absl::StatusOr<std::vector<Checkpoint>> ReadOwnCheckpoints(SessionStore& store,
-                                                           const SessionKey& key,
-                                                           CheckpointKind kind) {
-  const ItemQuery query{
-      .collection = kCheckpointCollection, .range = CheckpointsOfKind(kind), .data = true};
-  ASSIGN_OR_RETURN(const ItemPage page,
-                   store.ReadItems(key, query, {.items = kPageMost, .bytes = kPageBytes}));
-  return DecodeAll(page.items);
-}
-
 absl::StatusOr<SnapshotDescription> ReadSnapshotDescription(SessionStore& store,
                                                             const SessionKey& key,
                                                             Revision revision) {

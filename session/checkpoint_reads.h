@@ -26,10 +26,6 @@ absl::StatusOr<std::vector<Checkpoint>> ReadCheckpointsAt(SessionStore& store,
 absl::StatusOr<std::optional<Revision>> ReadCheckpointNamed(SessionStore& store,
                                                             const SessionKey& key,
                                                             const std::string& name);
-// All of one of the server's own kinds, oldest first.
-absl::StatusOr<std::vector<Checkpoint>> ReadOwnCheckpoints(SessionStore& store,
-                                                           const SessionKey& key,
-                                                           CheckpointKind kind);
 // What a kept snapshot says of itself.
 absl::StatusOr<SnapshotDescription> ReadSnapshotDescription(SessionStore& store,
                                                             const SessionKey& key,

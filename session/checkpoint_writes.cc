@@ -1,5 +1,6 @@
 #include "session/checkpoint_writes.h"
 
+#include "platform/status_macros.h"
 #include "session/guard.h"
 #include "session/kept.h"
 #include "session/limits.h"
@@ -8,17 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <algorithm>
-#include <cstddef>
-
 namespace holdfast {
-namespace {
 
-// Those of `change`, to which others may be added.
-CheckpointWrites& WritesOf(const Head& head, Change& change) {
+CheckpointWrites& CheckpointWritesOf(const Head& head, Change& change) {
   if (!change.checkpoints) {
-    change.checkpoints =
-        CheckpointWrites{.manual = head.checkpoints.manual, .own = head.checkpoints.own};
+    change.checkpoints = CheckpointWrites{.manual = head.checkpoints.manual};
     // A session that is created has none that could change.
     if (!change.create && !change.premise) change.premise = PremiseOf(head);
     if (change.premise) change.premise->checkpoints = head.checkpoints.version;
@@ -26,7 +21,13 @@ CheckpointWrites& WritesOf(const Head& head, Change& change) {
   return *change.checkpoints;
 }
 
-}  // namespace
+absl::Status CountManual(CheckpointWrites& writes) {
+  if (writes.manual >= kCheckpointsPerSession) {
+    return TooLarge("checkpoint", kCheckpointsPerSession, writes.manual + 1);
+  }
+  ++writes.manual;
+  return absl::OkStatus();
+}
 
 Checkpoint CheckpointOf(const Head& head, const SnapshotDescription& description,
                         CheckpointKind kind) {
@@ -42,11 +43,8 @@ Checkpoint CheckpointOf(const Head& head, const SnapshotDescription& description
 }
 
 absl::Status PinThisSnapshot(const Head& head, const CheckpointMark& mark, Change& change) {
-  CheckpointWrites& writes = WritesOf(head, change);
-  if (writes.manual >= kCheckpointsPerSession) {
-    return TooLarge("checkpoint", kCheckpointsPerSession, writes.manual + 1);
-  }
-  ++writes.manual;
+  CheckpointWrites& writes = CheckpointWritesOf(head, change);
+  RETURN_IF_ERROR(CountManual(writes));
   CheckpointPut put{.of_this_snapshot = true, .takes_name = !mark.name.empty()};
   put.checkpoint.name = mark.name;
   put.checkpoint.labels = mark.labels;
@@ -55,20 +53,6 @@ absl::Status PinThisSnapshot(const Head& head, const CheckpointMark& mark, Chang
       {.name = kSessionCheckpointed, .payload = {{"name", mark.name}}, .given = {}});
   change.audit->data["checkpoint"] = mark.name;
   return absl::OkStatus();
-}
-
-void PinOwn(const Head& head, const Checkpoint& checkpoint, const std::vector<Checkpoint>& there,
-            Change& change) {
-  const bool is_there = std::ranges::any_of(
-      there, [&](const Checkpoint& other) { return other.revision() == checkpoint.revision(); });
-  if (is_there) return;
-  CheckpointWrites& writes = WritesOf(head, change);
-  for (size_t i = 0; i + kOwnCheckpointsKept <= there.size(); ++i) {
-    writes.deletes.push_back(CheckpointItemName(there[i].kind, there[i].revision()));
-    --writes.own;
-  }
-  writes.puts.push_back({.checkpoint = checkpoint});
-  ++writes.own;
 }
 
 absl::Status CheckpointNameTaken(std::string_view field, Revision revision) {

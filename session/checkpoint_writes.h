@@ -11,9 +11,15 @@
 #include "absl/status/status.h"
 
 #include <string_view>
-#include <vector>
 
 namespace holdfast {
+
+// What `change` does to checkpoints, to which more may be added. The decision then rests on those
+// that `head` has. The head of a session that is created is an empty one.
+CheckpointWrites& CheckpointWritesOf(const Head& head, Change& change);
+
+// Counts one checkpoint of kind MANUAL more. TOO_LARGE where a session has as many as it may.
+absl::Status CountManual(CheckpointWrites& writes);
 
 // A checkpoint of a kept snapshot of `head`, as its description has it.
 Checkpoint CheckpointOf(const Head& head, const SnapshotDescription& description,
@@ -22,12 +28,6 @@ Checkpoint CheckpointOf(const Head& head, const SnapshotDescription& description
 // The change pins the snapshot that it writes, for a caller. TOO_LARGE when the session has as many
 // checkpoints as it may. The head of a session that is created is an empty one.
 absl::Status PinThisSnapshot(const Head& head, const CheckpointMark& mark, Change& change);
-
-// The change pins `checkpoint`, of a kind of the server's own. `there` are those that the session
-// has of this kind, oldest first; the oldest goes where there are as many as are kept. Nothing
-// where it is one of them.
-void PinOwn(const Head& head, const Checkpoint& checkpoint, const std::vector<Checkpoint>& there,
-            Change& change);
 
 // INVALID_FIELD: `revision` has the name already.
 absl::Status CheckpointNameTaken(std::string_view field, Revision revision);

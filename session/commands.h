@@ -96,6 +96,14 @@ struct CheckpointMark {
   ItemLabels labels;
 };
 
+// What a caller says of a compaction that the snapshot is the result of.
+struct Compaction {
+  CompactionTrigger trigger = CompactionTrigger::kAuto;
+  uint64_t size_before = 0;  // of the context, in the caller's unit; 0: not known
+  uint64_t size_after = 0;
+  std::vector<ItemName> survived;  // items that stay in the context; need not be there
+};
+
 struct CommitTurnCommand {
   RequestId request;
   SessionId session;
@@ -104,6 +112,7 @@ struct CommitTurnCommand {
   TurnNumber turn;
   std::optional<Revision> expected_revision;
   TurnOutcome outcome = TurnOutcome::kOk;
+  bool replace_history = false;  // `messages` are the whole history
   std::vector<Message> messages;
   std::vector<Slot> slots;
   std::vector<std::string> deleted_slots;
@@ -114,6 +123,7 @@ struct CommitTurnCommand {
   std::string acting_owner;
   std::optional<UploadLink> upload;          // that messages and slots lie in
   std::optional<CheckpointMark> checkpoint;  // pins the snapshot
+  std::optional<Compaction> compaction;
 };
 
 struct AbandonTurnCommand {
@@ -149,6 +159,7 @@ struct WriteCommand {
   std::optional<UploadLink> upload;  // that messages and slots lie in
   std::optional<CreateCommand> create_if_missing;
   std::optional<CheckpointMark> checkpoint;  // pins the snapshot
+  std::optional<Compaction> compaction;
 };
 
 // What of a session's past is to be there again.

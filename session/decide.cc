@@ -3,7 +3,9 @@
 #include "platform/status_macros.h"
 #include "session/audit_facts.h"
 #include "session/cancel_requests.h"
+#include "session/change_start.h"
 #include "session/checkpoint_writes.h"
+#include "session/compaction.h"
 #include "session/fingerprint.h"
 #include "session/grant_correlation.h"
 #include "session/guard.h"
@@ -23,24 +25,6 @@
 
 namespace holdfast {
 namespace {
-
-Change Start(const Caller& caller, SessionKey key, const std::optional<RequestStamp>& request,
-             const Guard& guard) {
-  Change change;
-  change.key = std::move(key);
-  change.request = request;
-  change.guard = guard;
-  change.trace = caller.trace;
-  change.correlation_id = request ? request->id.value() : "";
-  return change;
-}
-
-// The same for the session that `command` names.
-template <typename Command>
-Change StartOf(const Caller& caller, const Command& command, Guard guard) {
-  guard.uid = command.uid;
-  return Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
-}
 
 // A grant's request id is as good as the token that a repeat of it is answered with, so the change
 // carries nothing of it that others read.
@@ -75,10 +59,17 @@ EndTurn End(const Head& head, TurnOutcome outcome, bool committed) {
   return end;
 }
 
+// Whether people may want to go back to what there was before a turn with this outcome.
+bool Interrupts(TurnOutcome outcome) {
+  return outcome == TurnOutcome::kCancelled || outcome == TurnOutcome::kAbandoned ||
+         outcome == TurnOutcome::kRecovered;
+}
+
 // Ends the active turn, if there is one, without a snapshot.
 void Abandon(const Head& head, TurnOutcome outcome, Change& change) {
   if (!head.turn) return;
   change.end_turn = End(head, outcome, false);
+  if (Interrupts(outcome)) change.pins_previous = CheckpointKind::kInterrupted;
   change.events.push_back(TurnEnd(head.turn->number, outcome));
 }
 
@@ -126,6 +117,13 @@ void Snapshot(const SnapshotContent& content, Change& change) {
   change.deleted_slots = content.deleted_slots;
 }
 
+// What is asked for beside the snapshot that `change` writes.
+absl::Status AddToSnapshot(const Head& head, const std::optional<Compaction>& compaction,
+                           const std::optional<CheckpointMark>& checkpoint, Change& change) {
+  if (compaction) AddCompaction(head, *compaction, change);
+  return checkpoint ? PinThisSnapshot(head, *checkpoint, change) : absl::OkStatus();
+}
+
 // A snapshot inside the turn, which stays active.
 void KeepTurn(TurnNumber turn, Change& change) {
   change.keeps_turn = true;
@@ -164,7 +162,7 @@ Guard GuardOf(const WriteCommand& command) {
 
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const Fresh& fresh) {
-  Change change = Start(caller, key, stamp, Guard());
+  Change change = StartChange(caller, key, stamp, Guard());
   if (command.kind == SessionKind::kLeased) HideGrant(stamp, change);
   change.create = Creation{.uid = fresh.uid,
                            .mode = command.mode,
@@ -196,7 +194,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   Guard guard;
   guard.trigger = Trigger::kUpdate;
   guard.attributes = command.expected;
-  Change change = StartOf(caller, command, guard);
+  Change change = StartChangeOf(caller, command, guard);
   change.attributes = command.attributes;
   std::map<std::string, std::string> facts;
   for (const auto& [key, value] : command.attributes) facts[key] = value ? "set" : "removed";
@@ -214,7 +212,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   guard.lease = command.force_reason ? LeaseRule::kForce : LeaseRule::kFreeOrExpired;
   const bool reconnect = command.token && IsCurrentToken(head, *command.token);
   if (reconnect) guard.lease = LeaseRule::kMustHold;
-  Change change = StartOf(caller, command, guard);
+  Change change = StartChangeOf(caller, command, guard);
   HideGrant(*change.request, change);
   change.premise = PremiseOf(head);
   change.moves_revision = true;
@@ -237,8 +235,8 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const BeginTurnCommand& command) {
-  Change change =
-      StartOf(caller, command, Held(Trigger::kBeginTurn, command.token, command.expected_revision));
+  Change change = StartChangeOf(
+      caller, command, Held(Trigger::kBeginTurn, command.token, command.expected_revision));
   change.premise = PremiseOf(head);
   change.moves_revision = true;
   change.renews_lease = true;
@@ -257,7 +255,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   Guard guard = Held(Trigger::kAppendJournal, command.token, std::nullopt);
   guard.uid = command.uid;
   guard.turn = command.entries.front().turn;
-  Change change = Start(caller, {caller.tenant, command.session}, std::nullopt, guard);
+  Change change = StartChange(caller, {caller.tenant, command.session}, std::nullopt, guard);
   change.correlation_id = "journal";  // of the audit record that slot updates of turn 0 leave
   change.renews_lease = true;
   change.entries = command.entries;
@@ -266,7 +264,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const CommitTurnCommand& command) {
-  Change change = StartOf(caller, command, GuardOf(command));
+  Change change = StartChangeOf(caller, command, GuardOf(command));
   change.moves_revision = true;
   change.renews_lease = true;
   change.end_turn = End(head, command.outcome, true);
@@ -275,6 +273,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
             .slots = command.slots,
             .deleted_slots = command.deleted_slots},
            change);
+  change.replaces_history = command.replace_history;
   change.upload = command.upload;
   change.sm = command.sm;
   change.to = command.begin_next ? Lifecycle::kActive : Lifecycle::kPersisted;
@@ -286,15 +285,13 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                              {"saved", "true"}}};
   if (command.keep_open) KeepTurn(command.turn, change);
   if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();
-  if (command.checkpoint) {
-    RETURN_IF_ERROR(PinThisSnapshot(head, *command.checkpoint, change));
-  }
+  RETURN_IF_ERROR(AddToSnapshot(head, command.compaction, command.checkpoint, change));
   return Decision{.change = std::move(change)};
 }
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const WriteCommand& command) {
-  Change change = StartOf(caller, command, GuardOf(command));
+  Change change = StartChangeOf(caller, command, GuardOf(command));
   if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();
   const bool says = command.base || command.expected_revision;
   const bool appends = command.slots.empty() && command.deleted_slots.empty() && !command.sm &&
@@ -318,9 +315,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                             "write",
                             {{"history", change.replaces_history ? "replaced" : "extended"},
                              {"messages", std::to_string(change.messages.size())}}};
-  if (command.checkpoint) {
-    RETURN_IF_ERROR(PinThisSnapshot(head, *command.checkpoint, change));
-  }
+  RETURN_IF_ERROR(AddToSnapshot(head, command.compaction, command.checkpoint, change));
   return Decision{.change = std::move(change)};
 }
 
@@ -328,7 +323,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AbandonTurnCommand& command) {
   Guard guard = Held(Trigger::kAbandonTurn, command.token, command.expected_revision);
   guard.turn = command.turn;
-  Change change = StartOf(caller, command, guard);
+  Change change = StartChangeOf(caller, command, guard);
   change.premise = PremiseOf(head);
   change.moves_revision = true;
   change.renews_lease = true;
@@ -352,7 +347,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   // CONCURRENT_TURN, unless the turn was given time to end.
   const bool waited = command.drain > absl::ZeroDuration();
   if (command.final_snapshot && head.turn && !waited) guard.trigger = Trigger::kWrite;
-  Change change = StartOf(caller, command, guard);
+  Change change = StartChangeOf(caller, command, guard);
   change.premise = PremiseOf(head);
   change.moves_revision = true;
   Abandon(head, TurnOutcome::kAbandoned, change);
@@ -382,7 +377,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   guard.trigger = Trigger::kDelete;
   guard.lease = LeaseRule::kHeldOrFree;
   guard.token = command.token;
-  Change change = StartOf(caller, command, guard);
+  Change change = StartChangeOf(caller, command, guard);
   change.moves_revision = true;
   change.ends_lease = true;
   change.tombstone = true;
@@ -393,7 +388,8 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const ReleaseCommand& command) {
-  Change change = StartOf(caller, command, Held(Trigger::kRelease, command.token, std::nullopt));
+  Change change =
+      StartChangeOf(caller, command, Held(Trigger::kRelease, command.token, std::nullopt));
   change.ends_lease = true;
   change.events = {{.name = kSessionLeaseChanged,
                     .payload = {{"holder", ""}, {"previous_holder", head.lease.holder}},
@@ -412,7 +408,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                      .turn = command.turn,
                                      .name = command.name,
                                      .at = {}};
-  Change change = StartOf(caller, command, guard);
+  Change change = StartChangeOf(caller, command, guard);
   change.premise = PremiseOf(head);
   change.cancel_request = cancel_request;
   change.events = {
@@ -435,7 +431,7 @@ absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key
   Guard guard;
   guard.trigger = Trigger::kEndCancelled;
   guard.uid = head.uid;
-  Change change = Start(Caller{}, key, std::nullopt, guard);
+  Change change = StartChange(Caller{}, key, std::nullopt, guard);
   change.correlation_id = "cancel";
   change.premise = PremiseOf(head);
   change.moves_revision = true;
@@ -468,7 +464,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AppendAuditCommand& command) {
   Guard guard;
   guard.trigger = Trigger::kAppendAudit;
-  Change change = StartOf(caller, command, guard);
+  Change change = StartChangeOf(caller, command, guard);
   change.correlation_id = command.correlation_id;
   change.audit = AuditDraft{command.audit_class, command.code, CutLongFacts(command.data)};
   return Checked(head, std::move(change));
@@ -479,7 +475,7 @@ absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key)
   guard.trigger = Trigger::kRecover;
   guard.uid = head.uid;
   guard.lease = LeaseRule::kFreeOrExpired;
-  Change change = Start(Caller{}, key, std::nullopt, guard);
+  Change change = StartChange(Caller{}, key, std::nullopt, guard);
   change.correlation_id = "recovery";
   change.premise = PremiseOf(head);
   change.moves_revision = true;

@@ -1,8 +1,8 @@
+#include "platform/status_macros.h"
+#include "session/change_start.h"
 #include "session/checkpoint_writes.h"
 #include "session/decide.h"
-#include "session/fingerprint.h"
 #include "session/guard.h"
-#include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
 
@@ -15,14 +15,8 @@ namespace {
 
 template <typename Command>
 Change StartCheckpoints(const Head& head, const Caller& caller, const Command& command) {
-  Change change;
-  change.key = {caller.tenant, command.session};
-  change.request = StampOf(command);
-  change.guard = GuardOf(command);
+  Change change = StartChangeOf(caller, command, GuardOf(command));
   change.premise = PremiseOf(head);
-  change.premise->checkpoints = head.checkpoints.version;
-  change.trace = caller.trace;
-  change.correlation_id = command.request.value();
   return change;
 }
 
@@ -64,21 +58,20 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   if (command.status) checkpoint.status = *command.status;
   if (command.labels) checkpoint.labels = *command.labels;
   if (target.exists && IsSame(checkpoint, before)) return Decision();
-  CheckpointWrites writes{.manual = head.checkpoints.manual, .own = head.checkpoints.own};
+  Change change = StartCheckpoints(head, caller, command);
+  CheckpointWrites& writes = CheckpointWritesOf(head, change);
   if (checkpoint.name != before.name) {
     if (target.has_name) return CheckpointNameTaken("name", *target.has_name);
     if (!before.name.empty()) writes.deletes.push_back(CheckpointNameItemName(before.name));
     put.takes_name = !checkpoint.name.empty();
   }
-  if (!target.exists && ++writes.manual > kCheckpointsPerSession) {
-    return TooLarge("checkpoint", kCheckpointsPerSession, writes.manual);
+  if (!target.exists) {
+    RETURN_IF_ERROR(CountManual(writes));
   }
-  Change change = StartCheckpoints(head, caller, command);
   change.audit = AuditDraft{kLifecycleClass, "checkpoint", CheckpointFacts(checkpoint)};
   change.events = {
       {.name = kSessionCheckpointed, .payload = CheckpointFacts(checkpoint), .given = {}}};
   writes.puts.push_back(std::move(put));
-  change.checkpoints = std::move(writes);
   return Decision{.change = std::move(change)};
 }
 
@@ -86,17 +79,16 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const DeleteCheckpointCommand& command,
                                 const std::vector<Checkpoint>& there) {
   Change change = StartCheckpoints(head, caller, command);
-  CheckpointWrites writes{.manual = head.checkpoints.manual, .own = head.checkpoints.own};
+  CheckpointWrites& writes = CheckpointWritesOf(head, change);
   std::map<std::string, std::string> facts;
   for (const Checkpoint& checkpoint : there) {
     writes.deletes.push_back(CheckpointItemName(checkpoint.kind, checkpoint.revision()));
-    --(checkpoint.kind == CheckpointKind::kManual ? writes.manual : writes.own);
+    if (checkpoint.kind == CheckpointKind::kManual) --writes.manual;
     facts.merge(CheckpointFacts(checkpoint));
     if (checkpoint.name.empty()) continue;
     writes.deletes.push_back(CheckpointNameItemName(checkpoint.name));
   }
   change.audit = AuditDraft{kLifecycleClass, "checkpoint-delete", std::move(facts)};
-  change.checkpoints = std::move(writes);
   return Decision{.change = std::move(change)};
 }
 

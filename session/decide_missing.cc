@@ -1,5 +1,6 @@
 // Changes that create the session that they write to.
 #include "session/checkpoint_writes.h"
+#include "session/compaction.h"
 #include "session/decide.h"
 #include "session/fingerprint.h"
 
@@ -17,6 +18,7 @@ std::optional<Change> DecideCreate(const Caller& caller, const SessionKey& key,
   create.slots = command.slots;
   if (command.sm) create.sm = *command.sm;
   Change change = DecideCreate(caller, key, create, StampOf(command), fresh);
+  if (command.compaction) AddCompaction(Head(), *command.compaction, change);
   if (command.checkpoint && !PinThisSnapshot(Head(), *command.checkpoint, change).ok()) {
     return std::nullopt;
   }

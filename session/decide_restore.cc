@@ -1,8 +1,7 @@
 #include "platform/status_macros.h"
 #include "session/audit_facts.h"
-#include "session/checkpoint_writes.h"
+#include "session/change_start.h"
 #include "session/decide.h"
-#include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/history_base.h"
 #include "session/kept.h"
@@ -82,14 +81,9 @@ Guard GuardOf(const RestoreCommand& command) {
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const RestoreCommand& command, RestoredState restored) {
   if (restored.is_current && command.messages.empty() && command.slots.empty()) return Decision();
-  Change change;
-  change.key = {caller.tenant, command.session};
-  change.request = StampOf(command);
-  change.guard = GuardOf(command);
+  Change change = StartChangeOf(caller, command, GuardOf(command));
   change.premise = PremiseOf(head);
   change.premise->at = PositionOf(head);
-  change.trace = caller.trace;
-  change.correlation_id = command.request.value();
   change.moves_revision = true;
   change.renews_lease = true;
   change.to = Lifecycle::kPersisted;
@@ -109,7 +103,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.sm = restored.sm;
   change.removed_messages = restored.removed_messages;
   change.removed = StoredRemoved(restored.removed);
-  if (restored.previous) PinOwn(head, *restored.previous, restored.before_restores, change);
+  if (command.pin_previous) change.pins_previous = CheckpointKind::kBeforeRestore;
   return Decision{.change = std::move(change)};
 }
 

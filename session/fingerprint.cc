@@ -79,6 +79,14 @@ class Meaning {
   Meaning& Mark(const std::optional<CheckpointMark>& mark) {
     return mark ? Text(mark->name).Labels(mark->labels) : *this;
   }
+  // Absent in requests from before there were compactions.
+  Meaning& Compacts(const std::optional<Compaction>& compaction) {
+    if (!compaction) return *this;
+    Enum(compaction->trigger).Number(compaction->size_before).Number(compaction->size_after);
+    Number(compaction->survived.size());
+    for (const ItemName& name : compaction->survived) Text(name.collection).Text(name.key);
+    return *this;
+  }
   Meaning& Range(const KeyRange& range) { return Text(range.start).Text(range.end); }
   [[nodiscard]] RequestStamp Stamp(const RequestId& id, Method method) const {
     return {.id = id, .method = method, .fingerprint = Sha256(out_.bytes())};
@@ -147,7 +155,8 @@ RequestStamp StampOf(const CommitTurnCommand& command) {
       .Text(command.acting_owner);
   // Absent in requests from before there was such a field.
   if (command.keep_open) meaning.Number(1);
-  meaning.Mark(command.checkpoint);
+  meaning.Mark(command.checkpoint).Compacts(command.compaction);
+  if (command.replace_history) meaning.Text("replace_history");
   return meaning.Stamp(command.request, Method::kCommitTurn);
 }
 
@@ -161,7 +170,8 @@ RequestStamp StampOf(const WriteCommand& command) {
       .Number(command.sm ? 1 : 0)
       .Machine(command.sm.value_or(std::nullopt))
       .Text(command.acting_owner)
-      .Mark(command.checkpoint);
+      .Mark(command.checkpoint)
+      .Compacts(command.compaction);
   return meaning.Stamp(command.request, Method::kWrite);
 }
 

@@ -85,14 +85,21 @@ struct EndedTurn {
   JournalNumber last_journal;
 };
 
-// How many snapshots of a session are pinned by checkpoints.
-struct CheckpointCounts {
-  uint64_t version = 0;  // raised by each change of a checkpoint
-  uint64_t manual = 0;   // checkpoints of kind MANUAL
-  uint64_t own = 0;      // of the other kinds
-  bool operator==(const CheckpointCounts&) const = default;
+// A checkpoint of a kind of the server's own.
+struct OwnCheckpoint {
+  CheckpointKind kind = CheckpointKind::kBeforeRestore;
+  Revision revision;  // of its snapshot
+  bool operator==(const OwnCheckpoint&) const = default;
+};
 
-  [[nodiscard]] bool empty() const { return manual == 0 && own == 0; }
+// The checkpoints that a session has.
+struct CheckpointSummary {
+  uint64_t version = 0;            // raised by each change of a checkpoint
+  uint64_t manual = 0;             // how many of kind MANUAL
+  std::vector<OwnCheckpoint> own;  // oldest first; kOwnCheckpointsKept of each kind at most
+  bool operator==(const CheckpointSummary&) const = default;
+
+  [[nodiscard]] bool empty() const { return manual == 0 && own.empty(); }
 };
 
 struct GrantRecord {
@@ -143,8 +150,9 @@ struct Head {
   std::vector<SnapshotRecord> snapshots;  // oldest first, never empty
   std::vector<SharedHistory> shared;      // that the head or a kept snapshot names, oldest first
   TraceRef snapshot_trace;                // of the change that wrote the newest one
-  bool sm_slot_pending = false;           // handed out with the first turn of this epoch
-  JournalNumber journal;                  // entries ever accepted
+  TurnNumber snapshot_turn;      // that the newest one ended, or was taken in; 0: without a turn
+  bool sm_slot_pending = false;  // handed out with the first turn of this epoch
+  JournalNumber journal;         // entries ever accepted
   EventSeq last_event;
   AuditSeq last_audit;
   Digest audit_chain{};
@@ -152,7 +160,9 @@ struct Head {
   std::map<std::string, std::string> attributes;
   // Raised by each put of an item, and by each change that deletes items; never reused.
   ItemVersion items_version;
-  CheckpointCounts checkpoints;
+  CheckpointSummary checkpoints;
+  uint64_t compactions = 0;     // snapshots whose history was made shorter by a compaction
+  uint64_t context_number = 0;  // raised when a model's context begins anew
 
   // Of the active turn, and of the session until it is taken up again after its close; in the order
   // they were set.

@@ -70,7 +70,7 @@ size_t HeapSize(const Head& head) {
          PlainSize(head.ended) + HeapSize(head.ended_turn_trace) + HeapSize(head.snapshot_trace) +
          HeapSize(head.group) + HeapSize(head.project_root) + HeapSize(head.sm) +
          PlainSize(head.snapshots) + HeapSize(head.shared) + HeapSize(head.attributes) +
-         HeapSize(head.cancel_requests);
+         PlainSize(head.checkpoints.own) + HeapSize(head.cancel_requests);
 }
 
 }  // namespace holdfast

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace holdfast {
 // A typed value that reads filter by. Values of different types are never equal.
 using LabelValue = std::variant<std::string, int64_t, double, bool>;
 using ItemLabels = std::map<std::string, LabelValue>;
+
+// Collections whose names begin with it are the server's own.
+inline constexpr std::string_view kOwnCollectionPrefix = "holdfast.";
 
 // Names one item of a session. The order is that of collections, then of keys, bytewise.
 struct ItemName {

@@ -4,6 +4,8 @@
 
 #include "absl/strings/escaping.h"
 
+#include <algorithm>
+#include <limits>
 #include <set>
 
 namespace holdfast {
@@ -103,10 +105,21 @@ class ItemResolution {
 
 }  // namespace
 
+ItemBounds BoundsOf(const ItemWrites& writes, const ItemBounds& bounds) {
+  const bool own = std::ranges::all_of(writes.puts, [](const ItemPut& put) {
+    return put.item.name.collection.starts_with(kOwnCollectionPrefix);
+  });
+  if (!own || writes.puts.empty()) return bounds;
+  // The most that a column of a database holds.
+  constexpr uint64_t kUnbounded = std::numeric_limits<int64_t>::max();
+  return {.items = kUnbounded, .bytes = kUnbounded, .deletes = bounds.deletes};
+}
+
 absl::StatusOr<std::variant<ItemEffects, Refusal>> ResolveItems(const ItemWrites& writes,
                                                                 const ItemTotals& before,
-                                                                const ItemBounds& bounds,
+                                                                const ItemBounds& most,
                                                                 ItemLookup& lookup) {
+  const ItemBounds bounds = BoundsOf(writes, most);
   ItemResolution resolution(before, bounds, lookup);
   std::optional<Refusal> refusal;
   if (writes.expected_last) {

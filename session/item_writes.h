@@ -76,6 +76,10 @@ struct ItemBounds {
   uint64_t deletes = kItemsPerDelete;
 };
 
+// What bounds `writes`: `bounds`, but for what the server puts of its own, which the number and the
+// bytes of a session's items never refuse.
+ItemBounds BoundsOf(const ItemWrites& writes, const ItemBounds& bounds);
+
 // INVALID_FIELD where a put names the key that an append of the same writes was given. They are
 // numbered (session/apply.h).
 std::optional<Refusal> CheckAppendedKeys(const ItemWrites& writes);

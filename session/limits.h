@@ -70,6 +70,10 @@ inline constexpr size_t kReturnedBytesStored = 64 * kKiB;
 inline constexpr uint64_t kCheckpointsPerSession = 1000;
 inline constexpr uint64_t kOwnCheckpointsKept = 10;
 inline constexpr size_t kCheckpointNameBytes = 128;
+// Items that one compaction says stay in the context.
+inline constexpr size_t kSurvivedItems = 64;
+// Audit records that one page of a list of one class looks at.
+inline constexpr uint32_t kAuditRecordsLookedAt = 10'000;
 
 // Items: of one item, of one call, and of one session.
 inline constexpr size_t kItemLabels = 64;

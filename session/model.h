@@ -45,11 +45,14 @@ enum class CheckpointKind : uint8_t {
   kManual = 1,     // a caller asked for it
   kPreCompaction,  // the snapshot before a compaction
   kBeforeRestore,  // the snapshot before a restore
-  kInterrupted,    // the last snapshot when a turn ended without one
+  kInterrupted,    // the last snapshot when a turn was cancelled, abandoned or recovered
 };
 inline constexpr size_t kCheckpointKinds = 4;
 inline constexpr CheckpointKind kFirstCheckpointKind = CheckpointKind::kManual;
 inline constexpr CheckpointKind kLastCheckpointKind = CheckpointKind::kInterrupted;
+// What started a compaction.
+enum class CompactionTrigger : uint8_t { kAuto = 1, kManual };
+inline constexpr size_t kCompactionTriggers = 2;
 // What people think of a checkpoint.
 enum class CheckpointStatus : uint8_t { kValid = 1, kRejected };
 inline constexpr size_t kCheckpointStatuses = 2;

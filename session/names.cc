@@ -80,6 +80,11 @@ std::string Name(CheckpointStatus status) {
   return Pick(kNames, status);
 }
 
+std::string Name(CompactionTrigger trigger) {
+  static constexpr std::array<const char*, kCompactionTriggers + 1> kNames = {"", "auto", "manual"};
+  return Pick(kNames, trigger);
+}
+
 std::string Name(CancelReason reason) {
   static constexpr std::array<const char*, 4> kNames = {"", "user", "parent", "cap"};
   return Pick(kNames, reason);

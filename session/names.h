@@ -15,6 +15,7 @@ inline constexpr char kSessionTurnEnd[] = "SessionTurnEnd";
 inline constexpr char kSessionPersisted[] = "SessionPersisted";
 inline constexpr char kSessionRestored[] = "SessionRestored";
 inline constexpr char kSessionCheckpointed[] = "SessionCheckpointed";
+inline constexpr char kSessionCompacted[] = "SessionCompacted";
 inline constexpr char kSessionResumeStarted[] = "SessionResumeStarted";
 inline constexpr char kSessionResumed[] = "SessionResumed";
 inline constexpr char kSessionLeaseChanged[] = "SessionLeaseChanged";
@@ -26,6 +27,7 @@ inline constexpr char kSessionCancelRequested[] = "SessionCancelRequested";
 inline constexpr char kLifecycleClass[] = "SessionLifecycle";
 inline constexpr char kTurnClass[] = "Turn";
 inline constexpr char kItemsClass[] = "Items";
+inline constexpr char kCompactionClass[] = "Compaction";
 
 // "ok", "user", "explicit", "ask", "open", "CommitTurn".
 std::string Name(TurnOutcome outcome);
@@ -38,6 +40,7 @@ std::string Name(CancelScope scope);
 std::string Name(CancelReason reason);
 std::string Name(CheckpointKind kind);
 std::string Name(CheckpointStatus status);
+std::string Name(CompactionTrigger trigger);
 
 }  // namespace holdfast
 

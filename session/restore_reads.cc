@@ -59,9 +59,6 @@ class RestoreReader {
     if (is_pinned_) {
       state_.cut.spans = SpansOf(head_, state_.cut.generation, state_.cut.messages);
     }
-    if (command_.pin_previous) {
-      RETURN_IF_ERROR(ReadPrevious());
-    }
     return std::move(state_);
   }
 
@@ -79,16 +76,6 @@ class RestoreReader {
     const size_t newest = head_.snapshots.size();
     ASSIGN_OR_RETURN(head_, ReadPinnedHead(store_, key_, head_, *revision));
     is_pinned_ = head_.snapshots.size() > newest;
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadPrevious() {
-    const Revision last = head_.snapshots.back().at.revision;
-    ASSIGN_OR_RETURN(const SnapshotDescription description,
-                     ReadSnapshotDescription(store_, key_, last));
-    state_.previous = CheckpointOf(head_, description, CheckpointKind::kBeforeRestore);
-    ASSIGN_OR_RETURN(state_.before_restores,
-                     ReadOwnCheckpoints(store_, key_, CheckpointKind::kBeforeRestore));
     return absl::OkStatus();
   }
 

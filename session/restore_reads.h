@@ -27,9 +27,6 @@ struct RestoredState {
   std::vector<std::string> deleted_slots;
   std::optional<std::optional<StateMachineRef>> sm;  // if it differs
   bool is_current = false;                           // nothing differs
-  // What `pin_previous` is to pin, and the checkpoints of this kind that there are.
-  std::optional<Checkpoint> previous;
-  std::vector<Checkpoint> before_restores;
 };
 
 // Reads what `command` restores in the session `head`. INVALID_FIELD for a point behind its

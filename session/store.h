@@ -290,6 +290,13 @@ class SessionStore {
   //   [C308] a premise about their count that no longer holds is kMoved. [C309] A name that another
   //   checkpoint has is STALE_REVISION(what=item), and nothing of the change is written. [C310]
   //   Checkpoints are there when the store is opened again.
+  // - [C321] A change pins the last snapshot before it as a checkpoint of a kind of the server's
+  //   own. [C322] Of each of these kinds the oldest goes where kOwnCheckpointsKept are there;
+  //   [C323] what is pinned so already is not written again. [C324] The head names them.
+  // - [C325] The head counts compactions, [C326] and the contexts that begin with a compaction, a
+  //   restore or a grant. [C327] It names the turn that its newest snapshot ended, or was taken in.
+  //   [C328] A commit of a turn may replace the history. [C329] Checkpoints are put where the items
+  //   of the session are as many as they may be.
   // - [C160] A cancel request is added behind those that are there, with the time of its change,
   //   and moves no revision by itself; [C161] one that is there already is not added again. [C162]
   //   The cancel requests of a turn, its stages and tools end with it; [C163] a cancel request of

@@ -2,6 +2,7 @@
 
 #include "platform/status_macros.h"
 #include "session/audit_facts.h"
+#include "session/compaction.h"
 #include "session/grant_correlation.h"
 #include "session/limits.h"
 #include "session/names.h"
@@ -188,8 +189,8 @@ absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
 }
 
 // What only acts of the store itself are recorded as.
-constexpr std::array<std::string_view, 3> kOwnAuditClasses = {kLifecycleClass, kTurnClass,
-                                                              kItemsClass};
+constexpr std::array<std::string_view, 4> kOwnAuditClasses = {kLifecycleClass, kTurnClass,
+                                                              kItemsClass, kCompactionClass};
 
 bool IsOwnAuditClass(const std::string& name) {
   return std::ranges::any_of(kOwnAuditClasses, [&](std::string_view own) {
@@ -227,6 +228,12 @@ absl::Status CheckHidden(const CreateCommand& command) {
 // What a commit and a write without a turn have in common.
 template <typename Command>
 absl::Status CheckSnapshot(const Command& command) {
+  if (command.checkpoint) {
+    RETURN_IF_ERROR(ValidateMark(*command.checkpoint));
+  }
+  if (command.compaction) {
+    RETURN_IF_ERROR(ValidateCompaction(*command.compaction));
+  }
   if (command.sm) {
     RETURN_IF_ERROR(CheckStateMachine(*command.sm));
   }
@@ -334,9 +341,6 @@ absl::Status Validate(const CommitTurnCommand& command) {
   if (command.keep_open && command.outcome != TurnOutcome::kOk) {
     return InvalidField("outcome", "a turn that stays open has none yet: leave it out");
   }
-  if (command.checkpoint) {
-    RETURN_IF_ERROR(ValidateMark(*command.checkpoint));
-  }
   return CheckSnapshot(command);
 }
 
@@ -358,9 +362,6 @@ absl::Status Validate(const WriteCommand& command) {
       return InvalidField("create_if_missing",
                           "must have no messages and slots: the write has them");
     }
-  }
-  if (command.checkpoint) {
-    RETURN_IF_ERROR(ValidateMark(*command.checkpoint));
   }
   return CheckSnapshot(command);
 }

@@ -36,6 +36,8 @@ absl::Status Validate(const RelatedQuery& related);
 absl::Status ValidateMissing(const CreateCommand& command);
 // Of a checkpoint that a call asks for beside what it writes.
 absl::Status ValidateMark(const CheckpointMark& mark);
+// Of the name of an item that a client can have put: INVALID_FIELD and TOO_LARGE.
+absl::Status ValidateItemName(const std::string& path, const ItemName& name);
 absl::Status ValidateLabels(const std::string& path, const ItemLabels& labels);
 // INVALID_FIELD and TOO_LARGE for a text that has control characters, or more than `most` bytes.
 absl::Status ValidateText(std::string_view field, std::string_view text, size_t most);

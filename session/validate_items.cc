@@ -15,9 +15,6 @@
 namespace holdfast {
 namespace {
 
-// Collections whose names begin with it are the server's own.
-constexpr std::string_view kOwnCollections = "holdfast.";
-
 bool IsCollectionLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
@@ -32,7 +29,7 @@ absl::Status CheckCollection(const std::string& field, const std::string& name) 
   if (name.empty() || !std::ranges::all_of(name, IsCollectionLetter)) {
     return InvalidField(field, "must be 1 to 64 of a-z, 0-9, '.', '_' and '-'");
   }
-  if (name.starts_with(kOwnCollections)) {
+  if (name.starts_with(kOwnCollectionPrefix)) {
     return InvalidField(field, "must not begin with holdfast., as the server's own do");
   }
   return absl::OkStatus();
@@ -47,9 +44,7 @@ absl::Status CheckItem(const std::string& path, const Item& item) {
   RETURN_IF_ERROR(CheckLength(path + ".refs", item.refs.size(), kItemRefs));
   for (size_t i = 0; i < item.refs.size(); ++i) {
     const std::string ref = path + ".refs[" + std::to_string(i) + "]";
-    RETURN_IF_ERROR(CheckCollection(ref + ".collection", item.refs[i].collection));
-    RETURN_IF_ERROR(CheckLength(ref + ".key", item.refs[i].key.size(), kItemKeyBytes));
-    if (item.refs[i].key.empty()) return InvalidField(ref + ".key", "must name an item");
+    RETURN_IF_ERROR(ValidateItemName(ref, item.refs[i]));
   }
   return absl::OkStatus();
 }
@@ -73,13 +68,12 @@ absl::Status CheckRange(const std::string& path, const KeyRange& range) {
 }
 
 absl::Status CheckDelete(const std::string& path, const ItemDelete& wanted) {
-  RETURN_IF_ERROR(CheckCollection(path + ".collection", wanted.collection));
   if (const auto* range = std::get_if<KeyRange>(&wanted.keys)) {
+    RETURN_IF_ERROR(CheckCollection(path + ".collection", wanted.collection));
     return CheckRange(path + ".range", *range);
   }
-  const auto& key = std::get<std::string>(wanted.keys);
-  if (key.empty()) return InvalidField(path + ".key", "must name an item");
-  return CheckLength(path + ".key", key.size(), kItemKeyBytes);
+  return ValidateItemName(
+      path, {.collection = wanted.collection, .key = std::get<std::string>(wanted.keys)});
 }
 
 absl::Status CheckPuts(const std::vector<ItemPut>& puts) {
@@ -99,6 +93,12 @@ absl::Status CheckPuts(const std::vector<ItemPut>& puts) {
 }
 
 }  // namespace
+
+absl::Status ValidateItemName(const std::string& path, const ItemName& name) {
+  RETURN_IF_ERROR(CheckCollection(path + ".collection", name.collection));
+  RETURN_IF_ERROR(CheckLength(path + ".key", name.key.size(), kItemKeyBytes));
+  return name.key.empty() ? InvalidField(path + ".key", "must name an item") : absl::OkStatus();
+}
 
 absl::Status ValidateLabels(const std::string& path, const ItemLabels& labels) {
   RETURN_IF_ERROR(CheckLength(path, labels.size(), kItemLabels));

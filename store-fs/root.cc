@@ -33,7 +33,7 @@ using Json = nlohmann::json;
 
 constexpr char kStoreFile[] = "STORE";
 constexpr char kLockFile[] = "lock";
-constexpr int64_t kRootFormat = 8;
+constexpr int64_t kRootFormat = 9;
 constexpr char kRootChecksum[] = "checksum";
 constexpr uint32_t kOthers = 077;
 

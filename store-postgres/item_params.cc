@@ -86,7 +86,7 @@ void PutContents(const std::vector<ItemPut>& puts, Params& params) {
 
 }  // namespace
 
-void PutItems(const Applied& applied, const ItemBounds& bounds, Params& params) {
+void PutItems(const Applied& applied, const ItemBounds& most, Params& params) {
   const ItemWrites& writes = applied.items;
   const DeletedSpans deleted(writes.deletes);
   PutExpectedLast(writes.expected_last, params);
@@ -94,6 +94,7 @@ void PutItems(const Applied& applied, const ItemBounds& bounds, Params& params) 
   PutConditions(writes.puts, deleted, params);
   PutContents(writes.puts, params);
   params.Named("p_put_at").Time(applied.at);
+  const ItemBounds bounds = BoundsOf(writes, most);
   params.Named("p_most_items").Int(Signed(bounds.items));
   params.Named("p_most_bytes").Int(Signed(bounds.bytes));
   params.Named("p_most_deletes").Int(Signed(bounds.deletes));

@@ -11,8 +11,8 @@
 
 namespace holdfast::pg {
 
-// `applied.items`, within `bounds`.
-void PutItems(const Applied& applied, const ItemBounds& bounds, Params& params);
+// `applied.items`, within `most`.
+void PutItems(const Applied& applied, const ItemBounds& most, Params& params);
 
 // The labels, each as EncodeLabel writes it, as the text of an array of bytea.
 std::string LabelArray(const ItemLabels& labels);

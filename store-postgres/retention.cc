@@ -93,6 +93,15 @@ bool IsBefore(const std::optional<HistorySpan>& one, const std::optional<History
   return std::pair(one->generation, one->last) < std::pair(other->generation, other->last);
 }
 
+// Whether `change`, which left `head`, may have deleted a checkpoint.
+bool Unpins(const Change& change, const Head& head) {
+  if (change.checkpoints && !change.checkpoints->deletes.empty()) return true;
+  if (!change.pins_previous) return false;
+  const auto there =
+      std::ranges::count(head.checkpoints.own, *change.pins_previous, &OwnCheckpoint::kind);
+  return static_cast<uint64_t>(there) == kOwnCheckpointsKept;
+}
+
 }  // namespace
 
 bool NeedsPrune(const Change& change, const Head& head) {
@@ -145,7 +154,7 @@ void Retention::Stop() {
 void Retention::Note(const Change& change, const Head* before, const Head& head) {
   const bool needs_prune = NeedsPrune(change, head);
   const bool has_earlier = before != nullptr && before->generation > Generation(1);
-  const bool unpins = change.checkpoints && !change.checkpoints->deletes.empty();
+  const bool unpins = Unpins(change, head);
   if (change.tombstone || (!needs_prune && !has_earlier && !unpins)) return;
   const bool compares = before != nullptr && !unpins;
   PruneBounds bounds = compares ? PruneBoundsOf(*before, head) : PruneBoundsOf(head);

@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr uint64_t kHeadVersion = 7;
+constexpr uint64_t kHeadVersion = 8;
 
 // The length of a list that never has more than `most`. Attributes have no such bound here: a
 // session from before there was one is still read.
@@ -215,6 +215,26 @@ void ReadShared(Decoder& in, Head& head) {
   }
 }
 
+void PutCheckpoints(const Head& head, Encoder& out) {
+  const CheckpointSummary& checkpoints = head.checkpoints;
+  out.Number(checkpoints.version).Number(checkpoints.manual).Number(checkpoints.own.size());
+  for (const OwnCheckpoint& own : checkpoints.own) {
+    out.Number(static_cast<uint64_t>(own.kind)).Number(own.revision.value());
+  }
+}
+
+void ReadCheckpoints(Decoder& in, Head& head) {
+  head.checkpoints.version = in.Number();
+  head.checkpoints.manual = in.Number();
+  for (size_t left = ReadCount(in, kCheckpointKinds * kOwnCheckpointsKept); left > 0; --left) {
+    const uint64_t kind = in.Number();
+    if (kind < 1 || kind > kCheckpointKinds) in.Fail();
+    const Revision revision(in.Number());
+    head.checkpoints.own.push_back(
+        {.kind = static_cast<CheckpointKind>(kind), .revision = revision});
+  }
+}
+
 }  // namespace
 
 std::string EncodeHead(const Head& head) {
@@ -232,8 +252,8 @@ std::string EncodeHead(const Head& head) {
   out.Number(head.items_version.value());
   PutShared(head, out);
   out.Number(head.recreated ? 1 : 0);
-  const CheckpointCounts& checkpoints = head.checkpoints;
-  out.Number(checkpoints.version).Number(checkpoints.manual).Number(checkpoints.own);
+  PutCheckpoints(head, out);
+  out.Number(head.snapshot_turn.value()).Number(head.compactions).Number(head.context_number);
   return out.Take();
 }
 
@@ -263,9 +283,10 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   const uint64_t recreated = in.Number();
   if (recreated > 1) in.Fail();
   head.recreated = recreated == 1;
-  head.checkpoints.version = in.Number();
-  head.checkpoints.manual = in.Number();
-  head.checkpoints.own = in.Number();
+  ReadCheckpoints(in, head);
+  head.snapshot_turn = TurnNumber(in.Number());
+  head.compactions = in.Number();
+  head.context_number = in.Number();
   if (!in.Done()) return std::nullopt;
   return head;
 }

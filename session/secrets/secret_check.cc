@@ -106,6 +106,16 @@ void LookAtItem(SecretCheck& check, std::string_view parent, const Item& item) {
   check.LookWithReferences({.parent = parent, .name = "data"}, item.data);
 }
 
+void LookAtCompaction(SecretCheck& check, const Compaction& compaction) {
+  for (size_t i = 0; i < compaction.survived.size(); ++i) {
+    const auto at = [&](std::string_view part) {
+      return FieldPath{.parent = "compaction.", .name = "survived", .index = i, .part = part};
+    };
+    check.Look(at("collection"), compaction.survived[i].collection);
+    check.Look(at("key"), compaction.survived[i].key);
+  }
+}
+
 // A commit, or a write without a turn.
 template <typename Command>
 void LookAtSnapshot(SecretCheck& check, const Command& command) {
@@ -115,6 +125,7 @@ void LookAtSnapshot(SecretCheck& check, const Command& command) {
   LookAtSlots(check, "", command.slots);
   LookAtOwners(check, "", command.deleted_slots);
   if (command.sm && *command.sm) LookAtStateMachine(check, "", **command.sm);
+  if (command.compaction) LookAtCompaction(check, *command.compaction);
   if (!command.checkpoint) return;
   check.Look({.name = "checkpoint.name"}, command.checkpoint->name);
   LookAtLabels(check, "checkpoint.", command.checkpoint->labels);

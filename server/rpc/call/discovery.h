@@ -13,9 +13,11 @@ inline constexpr char kApiVersion[] = "1.0";
 // What a client may find missing on another server of this version of the package, separated by
 // commas: items (ItemService), open (sessions of kind OPEN), restore (RestoreSession), resume-wait
 // (`wait` of ResumeSession), reuse-deleted (`reuse_deleted` of CreateSession, and `session_uid`),
-// checkpoints (PutCheckpoint and what belongs to it).
+// checkpoints (PutCheckpoint and what belongs to it), compaction (`compaction` of CommitTurn and
+// WriteSnapshot, and `replace_history` of CommitTurn).
 inline constexpr char kFeaturesHeader[] = "holdfast-features";
-inline constexpr char kFeatures[] = "items,open,restore,resume-wait,reuse-deleted,checkpoints";
+inline constexpr char kFeatures[] =
+    "items,open,restore,resume-wait,reuse-deleted,checkpoints,compaction";
 
 }  // namespace holdfast
 

@@ -49,6 +49,7 @@ inline constexpr std::array kRepeatedLimits = {
     RepeatedLimit{"holdfast.v1.FinalSnapshot", "deleted_slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.Item", "labels", kItemLabels},
     RepeatedLimit{"holdfast.v1.Item", "refs", kItemRefs},
+    RepeatedLimit{"holdfast.v1.Compaction", "survived", kSurvivedItems},
     RepeatedLimit{"holdfast.v1.ListCheckpointsRequest", "kinds", kValuesPerFilter},
     RepeatedLimit{"holdfast.v1.ListCheckpointsRequest", "labels", kItemLabels},
     RepeatedLimit{"holdfast.v1.ListSessionsRequest", "lifecycles", kValuesPerFilter},

@@ -2,6 +2,7 @@
 
 #include "platform/status_macros.h"
 #include "server/rpc/convert/checkpoints.h"
+#include "server/rpc/convert/compaction.h"
 #include "server/rpc/convert/contents.h"
 #include "server/rpc/convert/fields.h"
 #include "server/rpc/convert/items.h"
@@ -183,6 +184,7 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request
   if (ends) {
     ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
   }
+  command.replace_history = request.replace_history();
   ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
   command.deleted_slots = ReadTexts(request.deleted_slots());
@@ -190,6 +192,7 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request
   command.last_entry = ReadOptionalNumber<EntryNumber>(request.last_entry());
   command.acting_owner = request.acting_owner();
   ASSIGN_OR_RETURN(command.checkpoint, ReadMark(request));
+  ASSIGN_OR_RETURN(command.compaction, ReadCompaction(request));
   return command;
 }
 
@@ -205,6 +208,7 @@ absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request) {
   if (request.has_state_machine()) command.sm = ReadNewStateMachine(request.state_machine());
   command.acting_owner = request.acting_owner();
   ASSIGN_OR_RETURN(command.checkpoint, ReadMark(request));
+  ASSIGN_OR_RETURN(command.compaction, ReadCompaction(request));
   if (request.has_create_if_missing()) {
     ASSIGN_OR_RETURN(command.create_if_missing,
                      ReadCreateIfMissing(*request.mutable_create_if_missing(), request));

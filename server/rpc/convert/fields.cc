@@ -56,6 +56,11 @@ struct RowOfEnum<JournalKind>
     : Row<JournalKind, JournalKind::kSlotUpdate, JournalKind::kNote, pb::JournalKind,
           pb::JOURNAL_KIND_SLOT_UPDATE, pb::JOURNAL_KIND_NOTE, pb::JournalKind_MAX> {};
 template <>
+struct RowOfEnum<CompactionTrigger>
+    : Row<CompactionTrigger, CompactionTrigger::kAuto, CompactionTrigger::kManual,
+          pb::CompactionTrigger, pb::COMPACTION_TRIGGER_AUTO, pb::COMPACTION_TRIGGER_MANUAL,
+          pb::CompactionTrigger_MAX> {};
+template <>
 struct RowOfEnum<CheckpointKind>
     : Row<CheckpointKind, CheckpointKind::kManual, CheckpointKind::kInterrupted, pb::CheckpointKind,
           pb::CHECKPOINT_KIND_MANUAL, pb::CHECKPOINT_KIND_INTERRUPTED, pb::CheckpointKind_MAX> {};
@@ -149,6 +154,10 @@ absl::StatusOr<CheckpointKind> ReadCheckpointKind(std::string_view field,
 absl::StatusOr<CheckpointStatus> ReadCheckpointStatus(std::string_view field,
                                                       pb::CheckpointStatus value) {
   return ReadEnum<CheckpointStatus>(field, value);
+}
+absl::StatusOr<CompactionTrigger> ReadCompactionTrigger(std::string_view field,
+                                                        pb::CompactionTrigger value) {
+  return ReadEnum<CompactionTrigger>(field, value);
 }
 absl::StatusOr<TurnSource> ReadTurnSource(std::string_view field, pb::TurnSource value) {
   return ReadEnum<TurnSource>(field, value);

@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_SERVER_RPC_CONVERT_FIELDS_H_
 #define HOLDFAST_SERVER_RPC_CONVERT_FIELDS_H_
 
+#include "holdfast/v1/compaction.pb.h"
 #include "holdfast/v1/session_service.pb.h"
 #include "session/head.h"
 #include "session/ids.h"
@@ -72,6 +73,8 @@ absl::StatusOr<SessionKind> ReadKindOfSession(std::string_view field, pb::Sessio
 absl::StatusOr<CheckpointKind> ReadCheckpointKind(std::string_view field, pb::CheckpointKind value);
 absl::StatusOr<CheckpointStatus> ReadCheckpointStatus(std::string_view field,
                                                       pb::CheckpointStatus value);
+absl::StatusOr<CompactionTrigger> ReadCompactionTrigger(std::string_view field,
+                                                        pb::CompactionTrigger value);
 absl::StatusOr<TurnSource> ReadTurnSource(std::string_view field, pb::TurnSource value);
 absl::StatusOr<TurnOutcome> ReadTurnOutcome(std::string_view field, pb::TurnOutcome value);
 absl::StatusOr<CloseReason> ReadCloseReason(std::string_view field, pb::CloseReason value);

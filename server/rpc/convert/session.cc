@@ -76,6 +76,8 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   out.set_group(head.group);
   out.set_items_version(head.items_version.value());
   out.set_checkpoint_count(static_cast<int64_t>(head.checkpoints.manual));
+  out.set_compaction_count(static_cast<int64_t>(head.compactions));
+  out.set_context_number(static_cast<int64_t>(head.context_number));
   if (head.turn) WriteTurn(*head.turn, *out.mutable_turn());
   out.set_last_turn(head.last_turn.value());
   out.set_last_turn_trace_id(head.turn ? head.turn->trace.id : head.ended_turn_trace.id);

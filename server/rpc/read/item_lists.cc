@@ -8,6 +8,7 @@
 #include "server/rpc/convert/session.h"
 #include "server/rpc/read/page_size.h"
 #include "server/rpc/read/page_token.h"
+#include "session/audit_reads.h"
 #include "session/checkpoint_reads.h"
 #include "session/codec/item_facts.h"
 #include "session/guard.h"
@@ -324,17 +325,18 @@ absl::Status ServeListAuditRecords(Sessions& sessions, Call& call,
                                    const pb::ListAuditRecordsRequest& request,
                                    pb::ListAuditRecordsResponse& response) {
   Encoder filters;
-  filters.Number(request.after_seq());
+  filters.Number(request.after_seq()).Text(request.audit_class());
   ASSIGN_OR_RETURN(const ItemsPage items,
                    ReadItemsPage(sessions, call, request, "ListAuditRecords", filters));
-  ASSIGN_OR_RETURN(
-      const AuditPage page,
-      CheckRead(sessions, call, items,
-                sessions.store().ReadAudit(
-                    items.request.key, AuditSeq(After(items, request.after_seq())), items.limit)));
-  for (const AuditRecord& record : page.records) Write(record, *response.add_records());
-  SetNextPage(sessions, items.request,
-              EndOf({.uid = page.uid}, page.end, page.records, &AuditRecord::seq), response);
+  const AuditQuery query{.after = AuditSeq(After(items, request.after_seq())),
+                         .audit_class = request.audit_class()};
+  ASSIGN_OR_RETURN(const FoundAudit found,
+                   CheckRead(sessions, call, items,
+                             FindAudit(sessions.store(), items.request.key, query, items.limit)));
+  for (const AuditRecord& record : found.records) Write(record, *response.add_records());
+  if (found.end) return absl::OkStatus();
+  SetNextPage(sessions, items.request, PageEnd{.uid = found.uid, .number = found.last.value()},
+              response);
   return absl::OkStatus();
 }
 
