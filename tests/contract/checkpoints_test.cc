@@ -108,16 +108,17 @@ TEST_P(Contract, C307_TheHeadCountsCheckpoints) {
   Create();
   const Revision first = RunTurn({Text("a")}).revision;
   const Head none = LoadHead();
-  EXPECT_EQ(none.checkpoints, CheckpointCounts());
+  EXPECT_EQ(none.checkpoints, CheckpointSummary());
   Apply(OfCheckpoints(changes(), none,
                       {{.checkpoint = CheckpointAt(none, first)},
                        {.checkpoint = CheckpointAt(none, first, CheckpointKind::kInterrupted)}}));
   Head head = LoadHead();
-  EXPECT_EQ(head.checkpoints, (CheckpointCounts{.version = 1, .manual = 1, .own = 1}));
+  const OwnCheckpoint own{.kind = CheckpointKind::kInterrupted, .revision = first};
+  EXPECT_EQ(head.checkpoints, (CheckpointSummary{.version = 1, .manual = 1, .own = {own}}));
   Apply(OfCheckpoints(changes(), head, {}, {CheckpointItemName(CheckpointKind::kManual, first)}));
   Reopen();
   head = LoadHead();
-  EXPECT_EQ(head.checkpoints, (CheckpointCounts{.version = 2, .manual = 0, .own = 1}));
+  EXPECT_EQ(head.checkpoints, (CheckpointSummary{.version = 2, .manual = 0, .own = {own}}));
 }
 
 TEST_P(Contract, C308_APremiseAboutCheckpointsMoves) {

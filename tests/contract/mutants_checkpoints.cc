@@ -42,6 +42,16 @@ void EachPinned(Stage& stage, Act act) {
   }
 }
 
+// Deletes the checkpoints of a kind that the session of `change` has.
+void ForgetOwn(Stage& stage, const Change& change, CheckpointKind kind) {
+  StoredSession* const session = stage.Find(change.key);
+  if (session == nullptr) return;
+  std::erase_if(session->head.checkpoints.own,
+                [&](const OwnCheckpoint& own) { return own.kind == kind; });
+  std::erase_if(session->items,
+                [&](const auto& item) { return CheckpointKindOf(item.first) == kind; });
+}
+
 bool IsName(const ItemName& name) { return !CheckpointKindOf(name); }
 
 const std::vector<Mutant> kCheckpointMutants = {
@@ -68,10 +78,10 @@ const std::vector<Mutant> kCheckpointMutants = {
           [](Stage&, Change& change) {
             if (change.checkpoints) std::erase_if(change.checkpoints->deletes, IsName);
           }}},
-    {"counts-no-checkpoints-of-its-own",
+    {"counts-no-checkpoints",
      {.change =
           [](Stage&, Change& change) {
-            if (change.checkpoints) change.checkpoints->own = 0;
+            if (change.checkpoints) change.checkpoints->manual = 0;
           }}},
     {"looks-at-no-premise-about-checkpoints",
      {.change =
@@ -163,6 +173,57 @@ const std::vector<Mutant> kCheckpointMutants = {
                 });
               }
             });
+          }}},
+    {"pins-no-snapshot-before-a-change",
+     {.change = [](Stage&, Change& change) { change.pins_previous.reset(); }}},
+    {"keeps-one-checkpoint-of-an-own-kind",
+     {.change =
+          [](Stage& stage, Change& change) {
+            if (change.pins_previous) ForgetOwn(stage, change, *change.pins_previous);
+          }}},
+    {"pins-again-what-is-pinned-so",
+     {.change =
+          [](Stage& stage, Change& change) {
+            StoredSession* const session = stage.Find(change.key);
+            if (session == nullptr || !change.pins_previous) return;
+            std::erase(session->head.checkpoints.own,
+                       OwnCheckpoint{.kind = *change.pins_previous,
+                                     .revision = session->head.snapshots.back().at.revision});
+          }}},
+    {"names-no-own-checkpoints-in-the-head",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            StoredSession* const session = ChangedSession(stage, change, answer);
+            if (session != nullptr) session->head.checkpoints.own.clear();
+          }}},
+    {"counts-no-compactions", {.change = [](Stage&, Change& change) { change.compacts = false; }}},
+    {"counts-no-contexts",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            StoredSession* const session = ChangedSession(stage, change, answer);
+            if (session != nullptr && session->head.context_number > 0) {
+              session->head.context_number = 1;
+            }
+          }}},
+    {"forgets-the-turn-of-the-newest-snapshot",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            StoredSession* const session = ChangedSession(stage, change, answer);
+            if (session != nullptr) session->head.snapshot_turn = TurnNumber();
+          }}},
+    {"replaces-no-history-in-a-turn",
+     {.change =
+          [](Stage&, Change& change) {
+            if (change.end_turn) change.replaces_history = false;
+          }}},
+    {"counts-checkpoints-as-items-of-a-client",
+     {.change =
+          [](Stage& stage, Change& change) {
+            const StoredSession* const session = stage.Find(change.key);
+            const bool pins = change.pins_previous || change.checkpoints;
+            if (session == nullptr || !pins) return;
+            if (session->items.size() < stage.disk.item_bounds.items) return;
+            change.items.puts.push_back({.item = {.name = {.collection = "notes", .key = "own"}}});
           }}},
     {"leaves-uids-out-of-rows",
      {.list =

@@ -92,7 +92,9 @@ absl::Status Workload::Turn(SessionStore& store, Session& session, int round) {
                                      Note(session.turn, 2, "thinking")}),
                      after));
   if (round % 3 == 2) {  // an abandoned turn leaves no trace in slots
-    return Do(store, session, changes.Abandon(session.token, session.turn), after);
+    Change abandon = changes.Abandon(session.token, session.turn);
+    abandon.pins_previous = CheckpointKind::kInterrupted;
+    return Do(store, session, abandon, after);
   }
   Change commit = changes.CommitTurn(session.token, session.turn);
   commit.messages = {Text("question " + std::to_string(round)), Text(Big(round))};

@@ -29,10 +29,10 @@ using ::testing::EndsWith;
 
 namespace stdfs = std::filesystem;
 
-constexpr char kToday[] = "tests/golden/root.8";
+constexpr char kToday[] = "tests/golden/root.9";
 constexpr const char* kFormer[] = {
     "tests/golden/root.1", "tests/golden/root.2", "tests/golden/root.3", "tests/golden/root.4",
-    "tests/golden/root.5", "tests/golden/root.6", "tests/golden/root.7"};
+    "tests/golden/root.5", "tests/golden/root.6", "tests/golden/root.7", "tests/golden/root.8"};
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 20};
 
 class GoldenRoot : public ::testing::Test {
@@ -87,11 +87,15 @@ class GoldenRoot : public ::testing::Test {
     Do(store, alpha.Release(token));
     token = *LeaseToken::Parse(Do(store, alpha.Resume()).token);
     const TurnNumber turn = Do(store, alpha.Begin(token)).turn;
-    Do(store, alpha.Abandon(token, turn));
+    Change abandon = alpha.Abandon(token, turn);
+    abandon.pins_previous = CheckpointKind::kInterrupted;
+    Do(store, abandon);
     Changes beta(Key("beta"), random_);
     token = *LeaseToken::Parse(Do(store, beta.Create()).token);
     Change write = beta.Write(token);
     write.messages = {Text("first"), Text("second")};
+    write.compacts = true;
+    write.pins_previous = CheckpointKind::kPreCompaction;
     Do(store, write);
     Change restore = beta.Write(token);
     restore.restores = HistoryCut{.generation = Generation(1),
@@ -214,7 +218,7 @@ TEST_F(GoldenRoot, ItemsOfTodaysAreRead) {
   const auto page = store->ReadItems(Key("alpha"), {.collection = "notes", .data = true}, kAll);
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_TRUE(page->end);
-  EXPECT_EQ(page->items_version, ItemVersion(9));
+  EXPECT_EQ(page->items_version, ItemVersion(10));
   std::vector<std::string> texts;
   for (const ItemView& view : page->items) texts.push_back(view.item.data.str());
   EXPECT_THAT(texts, ElementsAre("appended", "", "data of an item", "after"));
@@ -231,18 +235,29 @@ TEST_F(GoldenRoot, CheckpointsOfTodaysAreRead) {
   const auto store = OpenCopy();
   const auto alpha = store->LoadForDecision(Key("alpha"), std::nullopt);
   ASSERT_TRUE(alpha.ok()) << alpha.status();
-  EXPECT_EQ(alpha->head.checkpoints, (CheckpointCounts{.version = 1, .manual = 1}));
+  const Revision last = alpha->head.snapshots.back().at.revision;
+  const OwnCheckpoint interrupted{.kind = CheckpointKind::kInterrupted, .revision = last};
+  EXPECT_EQ(alpha->head.checkpoints,
+            (CheckpointSummary{.version = 2, .manual = 1, .own = {interrupted}}));
+  EXPECT_EQ(alpha->head.snapshot_turn, TurnNumber(3));
+  EXPECT_EQ(alpha->head.context_number, 2U);
+  const auto beta = store->LoadForDecision(Key("beta"), std::nullopt);
+  ASSERT_TRUE(beta.ok()) << beta.status();
+  EXPECT_EQ(beta->head.compactions, 1U);
+  EXPECT_EQ(beta->head.context_number, 3U);
+  ASSERT_EQ(beta->head.checkpoints.own.size(), 1U);
+  EXPECT_EQ(beta->head.checkpoints.own.front().kind, CheckpointKind::kPreCompaction);
   const auto page =
       store->ReadItems(Key("alpha"), {.collection = kCheckpointCollection, .data = true}, kAll);
   ASSERT_TRUE(page.ok()) << page.status();
-  ASSERT_EQ(page->items.size(), 2U);
+  ASSERT_EQ(page->items.size(), 3U);  // the manual one, the interrupted one, and a name
   const auto checkpoint = DecodeCheckpoint(page->items[0].item);
   ASSERT_TRUE(checkpoint.has_value());
   EXPECT_EQ(checkpoint->name, "second");
   EXPECT_EQ(checkpoint->turn, TurnNumber(2));
   EXPECT_EQ(checkpoint->snapshot.record.messages, MessageSeq(5));
   EXPECT_EQ(checkpoint->labels, (ItemLabels{{"turn", int64_t{2}}}));
-  EXPECT_EQ(DecodeCheckpointName(page->items[1].item), checkpoint->revision());
+  EXPECT_EQ(DecodeCheckpointName(page->items[2].item), checkpoint->revision());
   store->Dispose();
 }
 
@@ -317,7 +332,7 @@ TEST_F(GoldenRoot, AFormerOneIsRefusedInWords) {
     const std::string format = from.extension().string().substr(1);
     EXPECT_THAT(std::string(opened.message()),
                 EndsWith(": STORE says that its files have format " + format +
-                         ", and this version serves format 8: serve them with the version that "
+                         ", and this version serves format 9: serve them with the version that "
                          "wrote them, or name an empty directory"));
     auto after = FilesOf(root);
     after.erase("lock");

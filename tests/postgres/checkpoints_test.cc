@@ -91,6 +91,44 @@ TEST_F(PgCheckpoints, WhatIsPinnedNoMoreGoes) {
   }));
 }
 
+// Also by a change that pins another snapshot, and deletes no checkpoint by name.
+TEST_F(PgCheckpoints, WhatAnOwnCheckpointKeptGoesWithIt) {
+  Create();
+  const Revision pinned = Write("pinned", false);
+  const auto pin = [&](bool replaces) {
+    Change write = changes().Write(token());
+    write.messages = {Text("more")};
+    write.replaces_history = replaces;
+    write.pins_previous = CheckpointKind::kBeforeRestore;
+    Apply(write);
+  };
+  pin(true);
+  WriteMany();
+  for (uint64_t pins = 1; pins < kOwnCheckpointsKept; ++pins) pin(false);
+  const auto page = store().ReadMessages(key(), pinned, MessageSeq(), {.items = 10, .bytes = 1000});
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->messages.size(), 1U);
+  pin(false);
+  EXPECT_TRUE(holdfast::testing::WaitUntil(
+      [&] { return Count("log WHERE generation = 1 AND msgs IS NOT NULL") == "0"; }));
+}
+
+TEST_F(PgCheckpoints, AnAbandonedTurnIsOneStatement) {
+  Create();
+  const auto abandon = [&] {
+    Change change = changes().Abandon(token(), Begin());
+    change.pins_previous = CheckpointKind::kInterrupted;
+    statements().Take();
+    Apply(change);
+    return statements().Take();
+  };
+  EXPECT_THAT(abandon(), ElementsAre("change_items"));
+  EXPECT_EQ(Count("item"), "1");
+  // The snapshot is pinned by now.
+  EXPECT_THAT(abandon(), ElementsAre("change"));
+  EXPECT_EQ(Count("item"), "1");
+}
+
 TEST_F(PgCheckpoints, ADeletionStaysAsLongAsItHidesAPinnedSlot) {
   Create();
   const Revision pinned = Write("pinned", false);

@@ -236,7 +236,7 @@ TEST_F(PgCost, AResumeReadsOnceEachOfWhatItReports) {
   EXPECT_EQ(resumed->slots.size(), 1U);
   EXPECT_EQ(resumed->messages.size(), 1U);
   EXPECT_THAT(statements().Take(),
-              ElementsAre("load", "change", "journal_of_turn", "slots_of", "messages"));
+              ElementsAre("load", "change_items", "journal_of_turn", "slots_of", "messages"));
   Close(other);
 }
 

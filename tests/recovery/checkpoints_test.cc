@@ -203,6 +203,38 @@ TEST_P(Checkpoints, AreChangedByAMask) {
   EXPECT_EQ(client_->Reason(&Stub::PutCheckpoint, missing), "INVALID_FIELD");
 }
 
+// The holder and the server die in a turn; later the history is compacted, and the server dies
+// again.
+TEST_P(Checkpoints, OfKilledTurnsAndCompactionsAreGoneBackTo) {
+  const int64_t first = AddTurn("one");
+  const std::string before = At(first);
+  client_->Must(&Stub::BeginTurn, test::BeginRequest(kPinnedSession, token_));
+  Restart();
+  token_ = client_->Must(&Stub::ResumeSession, test::ForceRequest(kPinnedSession)).lease_token();
+  pb::ListCheckpointsRequest interrupted;
+  interrupted.add_kinds(pb::CHECKPOINT_KIND_INTERRUPTED);
+  EXPECT_THAT(Revisions(interrupted), ElementsAre(first));
+  const int64_t second = AddTurn("two");
+  const auto begun = client_->Must(&Stub::BeginTurn, test::BeginRequest(kPinnedSession, token_));
+  pb::CommitTurnRequest commit =
+      test::CommitRequest(kPinnedSession, token_, begun.turn(), "summary.");
+  commit.set_replace_history(true);
+  commit.mutable_compaction()->set_trigger(pb::COMPACTION_TRIGGER_AUTO);
+  EXPECT_EQ(client_->Must(&Stub::CommitTurn, commit).message_count(), 1);
+  Restart();
+  pb::ListCheckpointsRequest compacted;
+  compacted.add_kinds(pb::CHECKPOINT_KIND_PRE_COMPACTION);
+  EXPECT_THAT(Revisions(compacted), ElementsAre(second));
+  for (size_t turn = 0; turn < 2 * kSnapshotsKeptDefault; ++turn) AddTurn("last");
+  Restart();
+  EXPECT_EQ(At(second), "one two | two");
+  RestoreTo(second);
+  EXPECT_EQ(At(0), "one two | two");
+  RestoreTo(first);
+  EXPECT_EQ(At(0), before);
+  EXPECT_EQ(client_->Get(kPinnedSession).compaction_count(), 1);
+}
+
 TEST_P(Checkpoints, OutliveTheirSnapshotsNewestOnes) { PinTenAmong(200); }
 
 // Ten restores among 10,000 commits.

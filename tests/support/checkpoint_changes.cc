@@ -31,14 +31,12 @@ Change WithCheckpoints(Change change, const Head& head, std::vector<CheckpointPu
                        std::vector<ItemName> deletes) {
   CheckpointWrites writes{.puts = std::move(puts),
                           .deletes = std::move(deletes),
-                          .manual = head.checkpoints.manual,
-                          .own = head.checkpoints.own};
+                          .manual = head.checkpoints.manual};
   for (const CheckpointPut& put : writes.puts) {
-    ++(put.checkpoint.kind == CheckpointKind::kManual ? writes.manual : writes.own);
+    if (put.checkpoint.kind == CheckpointKind::kManual) ++writes.manual;
   }
   for (const ItemName& name : writes.deletes) {
-    const auto kind = CheckpointKindOf(name);
-    if (kind) --(*kind == CheckpointKind::kManual ? writes.manual : writes.own);
+    if (CheckpointKindOf(name) == CheckpointKind::kManual) --writes.manual;
   }
   change.premise = PremiseOf(head);
   change.premise->checkpoints = head.checkpoints.version;

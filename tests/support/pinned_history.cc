@@ -3,6 +3,7 @@
 #include "session/checkpoint.h"
 #include "session/history_spans.h"
 #include "session/kept.h"
+#include "session/limits.h"
 #include "session/refusal.h"
 #include "tests/support/checkpoint_changes.h"
 
@@ -82,6 +83,7 @@ void PinnedHistory::Write(SessionStore& store) {
       now_.slots[owner] = data;
     }
   }
+  MayPinPrevious(store, write);
   Remember(Apply(store, write).revision);
 }
 
@@ -119,15 +121,30 @@ void PinnedHistory::Restore(SessionStore& store) {
                                 .digest = now_.digest,
                                 .spans = spans};
   restore.messages = AnyMessages();
+  MayPinPrevious(store, restore);
   Remember(Apply(store, restore).revision);
 }
 
 void PinnedHistory::Pin(SessionStore& store) {
   const Head head = Loaded(store);
   const Revision revision = Pick(head.snapshots, Below(head.snapshots.size())).at.revision;
-  const auto kind = static_cast<CheckpointKind>(1 + Below(kCheckpointKinds));
-  if (!pinned_[revision].insert(kind).second) return;
-  Apply(store, OfCheckpoints(changes_, head, {{.checkpoint = CheckpointAt(head, revision, kind)}}));
+  if (!pinned_[revision].insert(CheckpointKind::kManual).second) return;
+  Apply(store, OfCheckpoints(changes_, head, {{.checkpoint = CheckpointAt(head, revision)}}));
+}
+
+void PinnedHistory::MayPinPrevious(SessionStore& store, Change& change) {
+  if (Below(2) == 0) return;
+  const auto kind = static_cast<CheckpointKind>(2 + Below(kCheckpointKinds - 1));
+  const Revision last = Loaded(store).snapshots.back().at.revision;
+  change.pins_previous = kind;
+  if (!pinned_[last].insert(kind).second) return;
+  std::deque<Revision>& own = own_[kind];
+  own.push_back(last);
+  if (own.size() <= kOwnCheckpointsKept) return;
+  const auto oldest = pinned_.find(own.front());
+  own.pop_front();
+  oldest->second.erase(kind);
+  if (oldest->second.empty()) pinned_.erase(oldest);
 }
 
 void PinnedHistory::Unpin(SessionStore& store) {
@@ -136,6 +153,7 @@ void PinnedHistory::Unpin(SessionStore& store) {
   std::vector<ItemName> items;
   for (const CheckpointKind kind : which->second) {
     items.push_back(CheckpointItemName(kind, which->first));
+    std::erase(own_[kind], which->first);
   }
   pinned_.erase(which);
   Apply(store, OfCheckpoints(changes_, Loaded(store), {}, std::move(items)));

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <random>
@@ -58,6 +59,8 @@ class PinnedHistory {
   void Restore(SessionStore& store);
   void Pin(SessionStore& store);
   void Unpin(SessionStore& store);
+  // Makes `change` pin the last snapshot before it, of some kind of the server's own, or not.
+  void MayPinPrevious(SessionStore& store, Change& change);
   std::vector<Message> AnyMessages();
   void ReadAt(SessionStore& store, Revision revision);
 
@@ -67,6 +70,7 @@ class PinnedHistory {
   Picture now_;
   std::map<Revision, Picture> pictures_;  // of every snapshot there was
   Pins pinned_;
+  std::map<CheckpointKind, std::deque<Revision>> own_;  // of the server's own kinds, oldest first
   uint64_t words_ = 0;
   size_t restored_ = 0;
 };

@@ -45,6 +45,7 @@ class Applying {
     PatchAttributes();
     AddCancelRequest();
     HandOutStateMachine();
+    CountContexts();
     AddEvents();
     AddAuditRecord();
     FillReceipt();
@@ -238,14 +239,18 @@ class Applying {
     out_.receipt.last_entry = LastKnownEntry(head, turn);
   }
 
+  // Whether the snapshot is of the active turn.
+  [[nodiscard]] bool InTurn() const {
+    const bool committed = change_.end_turn && change_.end_turn->committed;
+    return (committed || change_.keeps_turn) && before_.turn;
+  }
+
   // The store's own slot: what the snapshot holds (C040, C236).
   [[nodiscard]] Slot StoreSlot() const {
     const Head& head = out_.head;
-    const bool committed = change_.end_turn && change_.end_turn->committed;
-    const bool in_turn = (committed || change_.keeps_turn) && before_.turn;
     nlohmann::ordered_json json = {
         {"snapshot", head.revision.value()},
-        {"turn", in_turn ? before_.turn->number.value() : 0},
+        {"turn", InTurn() ? before_.turn->number.value() : 0},
         {"generation", head.generation.value()},
         {"messages", head.messages.value()},
         {"digest", absl::BytesToHexString(std::string(View(head.history)))},
@@ -275,6 +280,7 @@ class Applying {
                               .generation = head.generation,
                               .messages = head.messages});
     head.snapshot_trace = change_.trace;
+    head.snapshot_turn = InTurn() ? before_.turn->number : TurnNumber();
     while (head.snapshots.size() > moment_.snapshots_kept) {  // C237, C238
       head.snapshots.erase(head.snapshots.begin());
     }
@@ -340,6 +346,14 @@ class Applying {
     out_.receipt.sm_slot_handed_out = std::exchange(head.sm_slot_pending, false);
   }
 
+  // C325, C326.
+  void CountContexts() {
+    Head& head = out_.head;
+    head.compactions += change_.compacts ? 1 : 0;
+    const bool begins = change_.grant || change_.restores || change_.compacts;
+    head.context_number += begins ? 1 : 0;
+  }
+
   // C044, C108, C109.
   void AddEvents() {
     EventSeq seq = session_.events.empty() ? EventSeq() : session_.events.back().seq;
@@ -353,9 +367,17 @@ class Applying {
                   .time = moment_.wall,
                   .payload = draft.payload};
       for (const Given given : draft.given) {
-        const bool turn = given == Given::kTurn;
-        event.payload[turn ? "turn" : "epoch"] =
-            absl::StrCat(turn ? out_.receipt.turn.value() : out_.head.lease.epoch.value());
+        switch (given) {
+          case Given::kTurn:
+            event.payload["turn"] = absl::StrCat(out_.receipt.turn.value());
+            break;
+          case Given::kEpoch:
+            event.payload["epoch"] = absl::StrCat(out_.head.lease.epoch.value());
+            break;
+          case Given::kCompactions:
+            event.payload["count"] = absl::StrCat(out_.head.compactions);
+            break;
+        }
       }
       out_.events.push_back(std::move(event));
     }
@@ -415,14 +437,31 @@ class Applying {
     CountCheckpoints();
   }
 
+  // The list of the server's own checkpoints is what its items say, in the order of their puts.
   void CountCheckpoints() {
-    if (!change_.checkpoints) return;
-    out_.head.checkpoints = {.version = before_.checkpoints.version + 1,
-                             .manual = change_.checkpoints->manual,
-                             .own = change_.checkpoints->own};
-    for (const CheckpointPut& put : change_.checkpoints->puts) {
-      const bool manual = put.checkpoint.kind == CheckpointKind::kManual;
-      if (manual && !put.of_this_snapshot) out_.receipt.snapshot = put.checkpoint.revision();
+    const size_t plain = change_.items.puts.size() + change_.items.deletes.size();
+    const ItemWrites writes = ItemsOf(change_, before_, out_);
+    if (writes.puts.size() + writes.deletes.size() == plain) return;
+    CheckpointSummary& checkpoints = out_.head.checkpoints;
+    checkpoints.version = before_.checkpoints.version + 1;
+    if (change_.checkpoints) checkpoints.manual = change_.checkpoints->manual;
+    for (const ItemDelete& wanted : writes.deletes) {
+      const auto* const key = std::get_if<std::string>(&wanted.keys);
+      if (key == nullptr) continue;
+      const ItemName name{.collection = wanted.collection, .key = *key};
+      std::erase_if(checkpoints.own, [&](const OwnCheckpoint& own) {
+        return CheckpointItemName(own.kind, own.revision) == name;
+      });
+    }
+    for (const ItemPut& put : writes.puts) {
+      const std::optional<Checkpoint> checkpoint = DecodeCheckpoint(put.item);
+      if (!checkpoint) continue;
+      const OwnCheckpoint own{.kind = checkpoint->kind, .revision = checkpoint->revision()};
+      if (own.kind == CheckpointKind::kManual) {
+        out_.receipt.snapshot = own.revision;
+      } else if (std::ranges::count(checkpoints.own, own) == 0) {
+        checkpoints.own.push_back(own);
+      }
     }
   }
 
@@ -433,6 +472,23 @@ class Applying {
   std::vector<Slot> from_turn_;  // what the turn's entries write to the snapshot
   Effects out_;
 };
+
+// C321 to C324: the last snapshot of `before`, unless it is pinned so already.
+void PinLast(const Head& before, CheckpointKind kind, ItemWrites& writes) {
+  if (before.snapshots.empty()) return;
+  Checkpoint checkpoint{.kind = kind, .turn = before.snapshot_turn, .history = before.history};
+  checkpoint.snapshot.record = before.snapshots.back();
+  std::vector<Revision> there;
+  for (const OwnCheckpoint& own : before.checkpoints.own) {
+    if (own.kind == kind) there.push_back(own.revision);
+  }
+  if (std::ranges::count(there, checkpoint.revision()) > 0) return;
+  if (there.size() == kOwnCheckpointsKept) {
+    const ItemName oldest = CheckpointItemName(kind, std::ranges::min(there));
+    writes.deletes.push_back({.collection = oldest.collection, .keys = oldest.key});
+  }
+  writes.puts.push_back({.item = EncodeCheckpoint(checkpoint)});
+}
 
 }  // namespace
 
@@ -445,6 +501,7 @@ Head HeadOfNone(const Moment& moment) {
 
 ItemWrites ItemsOf(const Change& change, const Head& before, const Effects& effects) {
   ItemWrites writes = change.items;
+  if (change.pins_previous) PinLast(before, *change.pins_previous, writes);
   if (!change.checkpoints) return writes;
   for (const ItemName& name : change.checkpoints->deletes) {
     writes.deletes.push_back({.collection = name.collection, .keys = name.key});

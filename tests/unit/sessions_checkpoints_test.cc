@@ -267,7 +267,7 @@ TEST(SessionsCheckpoints, ARestorePinsWhatWasBeforeIt) {
     const Revision expected = before[before.size() - 1 - i];
     EXPECT_EQ(own[i], std::to_string(expected.value()) + " before_restore");
   }
-  EXPECT_EQ(world.Stored().checkpoints.own, kOwnCheckpointsKept);
+  EXPECT_EQ(world.Stored().checkpoints.own.size(), kOwnCheckpointsKept);
   // Each of them can be gone back to, and made a checkpoint of a caller's own.
   const Revision oldest = before[before.size() - kOwnCheckpointsKept];
   EXPECT_EQ(Put(world, "kept", oldest).checkpoint.revision(), oldest);
@@ -315,7 +315,7 @@ TEST(SessionsCheckpoints, ACreationMayPinItsSnapshot) {
   ASSERT_EQ(ReasonIn(written), "OK") << written.status();
   EXPECT_TRUE(written->receipt.created);
   EXPECT_THAT(ListedTexts(world), ElementsAre("1 manual start"));
-  EXPECT_EQ(world.Stored().checkpoints, (CheckpointCounts{.version = 1, .manual = 1}));
+  EXPECT_EQ(world.Stored().checkpoints, (CheckpointSummary{.version = 1, .manual = 1}));
 }
 
 TEST(SessionsCheckpoints, APageEndsAtItsBytes) {
@@ -347,7 +347,7 @@ TEST(SessionsCheckpoints, AreDecidedAgainAfterALostRace) {
   ASSERT_EQ(ReasonIn(other), "OK");
   // The first server remembers a head of before.
   ASSERT_EQ(ReasonIn(Delete(world, "", first)), "OK");
-  EXPECT_EQ(world.Stored().checkpoints, (CheckpointCounts{.version = 3, .manual = 1}));
+  EXPECT_EQ(world.Stored().checkpoints, (CheckpointSummary{.version = 3, .manual = 1}));
   EXPECT_THAT(ListedTexts(world), ElementsAre("1 manual two"));
 }
 
