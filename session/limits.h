@@ -49,6 +49,9 @@ inline constexpr size_t kAttributeBytesPerSession = 64 * kKiB;
 // Slots that one session may have, and owners that one read may name.
 inline constexpr size_t kSlotsPerSession = 4096;
 inline constexpr size_t kOwnersPerRead = 256;
+// Owners whose slots a row of a listing brings, and up to which size it brings the data of one.
+inline constexpr size_t kSlotsPerRow = 16;
+inline constexpr size_t kSlotBytesInRow = 16 * kKiB;
 inline constexpr size_t kLeasesPerRenewal = 1000;
 // Cancel requests that one reply to a renewal carries altogether, in bytes; leases beyond say that
 // theirs were left out.

@@ -423,7 +423,11 @@ class SessionStore {
   // foreign session is a row with the condition kForeign and hides no other row, [C136] and a
   // damaged one is kDamaged likewise. [C320] A row names the session's uid. [C062] A deleted
   // session has no row. [C171] A row says whether a cancel request asks for the end of the session
-  // or its turn.
+  // or its turn. [C340] It says which event and which version of items were the last. [C341] It
+  // brings the attributes that the query names, [C342] and the slots of its owners, with the data
+  // of each up to kSlotBytesInRow; [C343] of a larger or a staged one it says the size. [C344] A
+  // page ends before the first row but one for whose attributes and slots `most_bytes` has no room.
+  // [C345] A row that is not kOk brings none, and hides those of no other row.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
   // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C210] They come

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -95,7 +96,23 @@ struct SessionRow {
   absl::Time updated_at;
   std::string foreign_store;
   SessionUid uid;  // of a row that is kOk
+  EventSeq last_event;
+  ItemVersion items_version;
+  // What the query asks for, where there is such an attribute or slot.
+  std::map<std::string, std::string> attributes = {};
+  std::vector<SlotView> slots = {};  // by owner
 };
+
+// What the attributes and the slots of a row take of a page.
+inline size_t RowBytes(const SessionRow& row) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : row.attributes) bytes += name.size() + value.size();
+  for (const SlotView& view : row.slots) {
+    bytes += view.slot.owner.size() + view.slot.version.size();
+    if (!view.damaged && !view.data_left_out) bytes += view.size;
+  }
+  return bytes;
+}
 
 // The position of a listing: behind this creation time and id. In a listing of the groups that
 // begin with a prefix, behind this group first.
@@ -115,6 +132,11 @@ struct ListQuery {
   bool descending = false;
   std::optional<ListKey> after;
   uint32_t limit = 0;
+  // What rows bring: the attributes of these names, and the slots of these owners, of which there
+  // are kSlotsPerRow at most. Both ascending, each once.
+  std::vector<std::string> attributes = {};
+  std::vector<std::string> owners = {};
+  size_t most_bytes = std::numeric_limits<size_t>::max();  // of them, by RowBytes, in one page
 };
 
 struct ListPage {

@@ -15,6 +15,7 @@
 #include "store-fs/fail_stop.h"
 #include "store-fs/group_commit.h"
 #include "store-fs/lease_table.h"
+#include "store-fs/listed_rows.h"
 #include "store-fs/listing.h"
 #include "store-fs/log_start.h"
 #include "store-fs/readers.h"
@@ -44,8 +45,6 @@ namespace {
 constexpr absl::Duration kIdle = absl::Minutes(10);
 // What a probe must find room for once the space had ended: the first step of a journal.
 constexpr size_t kProbeBytes = 64 * kKiB;
-// Of a session whose id changes hands meanwhile.
-constexpr int kReadsOfOne = 8;
 
 class FsStore final : public SessionStore {
  public:
@@ -243,16 +242,7 @@ class FsStore final : public SessionStore {
 
   template <typename Call>
   auto Read(const SessionKey& key, Call call) {
-    return Inside([&] {
-      const std::shared_ptr<OpenSession> session = table_->Get(key);
-      // Files of a session that was created in this one's place may have the same names.
-      for (int attempt = 1;; ++attempt) {
-        const absl::StatusOr<SessionUid> before = session->Uid();
-        auto result = call(Readers(*environment_, key, *session));
-        const bool same = !before.ok() || session->IsStill(*before);
-        if (same || attempt == kReadsOfOne) return result;
-      }
-    });
+    return Inside([&] { return ReadOfOne(*environment_, key, *table_->Get(key), call); });
   }
 
  public:
@@ -312,7 +302,7 @@ class FsStore final : public SessionStore {
   }
 
   absl::StatusOr<ListPage> List(const ListQuery& query) override {
-    return Inside([&]() -> absl::StatusOr<ListPage> { return listing_.Page(query); });
+    return Inside([&] { return ListRows(*environment_, *table_, query); });
   }
 
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kIndexFile[] = "index";
 constexpr size_t kChecksumMost = 10;  // bytes of a number
-constexpr uint64_t kIndexVersion = 4;
+constexpr uint64_t kIndexVersion = 5;
 
 std::string EncodeRow(const IndexRow& entry) {
   const SessionRow& row = entry.row;
@@ -28,6 +28,7 @@ std::string EncodeRow(const IndexRow& entry) {
   out.Text(row.project_root).Text(row.title).Number(row.messages.value());
   out.Time(row.created_at).Time(row.updated_at).Number(row.cancelling ? 1 : 0);
   out.Number(static_cast<uint64_t>(row.kind)).Text(row.group).Text(row.uid.value());
+  out.Number(row.last_event.value()).Number(row.items_version.value());
   return out.Take();
 }
 
@@ -53,6 +54,8 @@ std::optional<IndexRow> DecodeRow(std::string_view bytes) {
   row.kind = static_cast<SessionKind>(kind);
   row.group = in.Text();
   const auto uid = SessionUid::Parse(in.Text());
+  row.last_event = EventSeq(in.Number());
+  row.items_version = ItemVersion(in.Number());
   if (!uid || !in.Done()) return std::nullopt;
   row.uid = *uid;
   return entry;

@@ -88,6 +88,8 @@ SessionRow RowOf(const SessionId& id, const Head& head) {
   row.cancelling = EndingCancelRequest(head) != nullptr;
   row.created_at = head.created_at;
   row.updated_at = head.updated_at;
+  row.last_event = head.last_event;
+  row.items_version = head.items_version;
   return row;
 }
 

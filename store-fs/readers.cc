@@ -196,9 +196,9 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
   return page;
 }
 
-absl::StatusOr<SlotPage> Readers::Slots(const SlotQuery& query) {
+absl::StatusOr<SlotPage> Readers::Slots(const SlotQuery& query, size_t most_of_each) {
   for (int attempt = 1;; ++attempt) {
-    ASSIGN_OR_RETURN(std::optional<SlotPage> page, SlotsOnce(query));
+    ASSIGN_OR_RETURN(std::optional<SlotPage> page, SlotsOnce(query, most_of_each));
     const bool damaged = !page || std::ranges::any_of(page->slots, &SlotView::damaged);
     if (damaged && attempt < kReadAttempts) continue;
     if (!page) return Damaged("slots", 0);
@@ -206,7 +206,31 @@ absl::StatusOr<SlotPage> Readers::Slots(const SlotQuery& query) {
   }
 }
 
-absl::StatusOr<std::optional<SlotPage>> Readers::SlotsOnce(const SlotQuery& query) {
+absl::Status Readers::Complete(const ListQuery& query, SessionRow& row) {
+  row.attributes.clear();
+  row.slots.clear();
+  bool is_shown = false;
+  RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto&) {
+    const Head& head = state.head;
+    is_shown = head.uid == row.uid;
+    if (!is_shown) return;
+    for (const std::string& name : query.attributes) {
+      const auto found = head.attributes.find(name);
+      if (found != head.attributes.end()) row.attributes.insert(*found);
+    }
+  }));
+  if (!is_shown || query.owners.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(SlotPage page, Slots({.owners = query.owners}, kSlotBytesInRow));
+  if (page.uid != row.uid) return absl::OkStatus();
+  row.slots = std::move(page.slots);
+  for (SlotView& view : row.slots) {
+    if (view.slot.staged) view.data_left_out = true;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<SlotPage>> Readers::SlotsOnce(const SlotQuery& query,
+                                                           size_t most_of_each) {
   SlotPage page;
   IndexView index;
   std::shared_ptr<File> journal;
@@ -236,7 +260,8 @@ absl::StatusOr<std::optional<SlotPage>> Readers::SlotsOnce(const SlotQuery& quer
     view.slot = version->meta;
     view.size = version->size;
     if (!version->meta.staged) bytes += version->size;
-    view.data_left_out = bytes > query.most_bytes && !version->meta.staged && version->size > 0;
+    const bool fits = bytes <= query.most_bytes && version->size <= most_of_each;
+    view.data_left_out = !fits && !version->meta.staged && version->size > 0;
     if (!view.data_left_out) {
       RETURN_IF_ERROR(ReadSlotData(*version, *journal, view));
     }

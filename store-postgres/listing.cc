@@ -2,7 +2,9 @@
 
 #include "platform/status_macros.h"
 #include "session/cancel_requests.h"
+#include "session/limits.h"
 #include "session/refusal.h"
+#include "store-postgres/read_params.h"
 #include "store-postgres/stored_head.h"
 
 #include "absl/strings/str_cat.h"
@@ -32,6 +34,7 @@ struct Listed {
   const char* also = "";  // what else must hold of a row that is wanted
   std::vector<std::string> order = {"listed_at", "session_id"};
   const char* after = "($2, $3)";  // the position, as the order has it
+  int params = 8;                  // how many a listing of it has
 };
 
 // `columns` as a list; `direction` behind each of them.
@@ -42,38 +45,83 @@ std::string List(const std::vector<std::string>& columns, const char* direction)
 // A page of the rows of a listing, in one order, served by an index. Heads beyond kHeadsBytes are
 // left out. The last row that was read is in the answer even if the filter excludes it, so that the
 // next statement continues behind it.
+std::string RowsSql(bool descending, const Listed& listed) {
+  return absl::StrReplaceAll(
+      "SELECT session_id, store_id,"
+      " CASE WHEN wanted AND sum(octet_length(head)) FILTER (WHERE wanted) OVER w <= $6"
+      "  THEN head END, head_sum, listed_at, wanted, n = $7, session_group FROM ("
+      "  SELECT session_id, store_id, head, head_sum, listed_at, session_group,"
+      "   ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
+      "   AND ($8::integer[] IS NULL OR kind = ANY ($8)){also} AS wanted,"
+      "   row_number() OVER v AS n"
+      "  FROM holdfast.session"
+      "  WHERE tenant = $1 AND NOT deleted{among} AND ({columns}) {behind} {after}"
+      "  WINDOW v AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $7) s"
+      " WHERE wanted OR n = $7"
+      " WINDOW w AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $5",
+      {{"{among}", listed.among},
+       {"{also}", listed.also},
+       {"{columns}", List(listed.order, "")},
+       {"{behind}", descending ? "<" : ">"},
+       {"{after}", listed.after},
+       {"{order}", List(listed.order, descending ? " DESC" : "")}});
+}
+
+// The same with slots: each row comes once for each slot that it has, by owner, or once if it has
+// none; only the first time with its head. The data of a slot of more than {each} bytes is left
+// out, and so is that behind {all} bytes of data.
+std::string RowsWithSlotsSql(bool descending, const Listed& listed) {
+  return absl::StrReplaceAll(
+      "SELECT l.session_id, l.store_id, CASE WHEN coalesce(i.n, 1) = 1 THEN l.head END,"
+      " l.head_sum, l.listed_at, l.wanted, l.last, l.session_group,"
+      " i.owner, i.revision, i.size, i.rec,"
+      " CASE WHEN octet_length(i.data) <= {each} AND"
+      "  sum(CASE WHEN octet_length(i.data) <= {each} THEN octet_length(i.data) ELSE 0 END)"
+      "   OVER w <= {all} THEN i.data END, octet_length(i.data)"
+      " FROM ({rows}) l"
+      "  (session_id, store_id, head, head_sum, listed_at, wanted, last, session_group)"
+      " LEFT JOIN LATERAL ("
+      "  SELECT v.*, row_number() OVER (ORDER BY v.owner) AS n"
+      "  FROM unnest({owners}::text[]) AS u (owner) CROSS JOIN LATERAL ("
+      "   SELECT x.owner, x.revision, x.size, x.rec, x.data FROM holdfast.slot x"
+      "   WHERE x.tenant = $1 AND x.session_id = l.session_id AND x.owner = u.owner"
+      "   ORDER BY x.revision DESC LIMIT 1) v WHERE v.rec IS NOT NULL) i ON l.head IS NOT NULL"
+      " WINDOW w AS (ORDER BY {order}, i.owner ROWS UNBOUNDED PRECEDING)"
+      " ORDER BY {order}, i.owner",
+      {{"{rows}", RowsSql(descending, listed)},
+       {"{owners}", absl::StrCat("$", listed.params + 1)},
+       {"{each}", absl::StrCat("$", listed.params + 2)},
+       {"{all}", absl::StrCat("$", listed.params + 3)},
+       {"{order}", absl::StrReplaceAll(List(listed.order, descending ? " DESC" : ""),
+                                       {{"listed_at", "l.listed_at"},
+                                        {"session_id", "l.session_id"},
+                                        {"session_group", "l.session_group"}})}});
+}
+
+// The statement `name` of a listing, and `name`_slots of the same one with slots.
 class ListStatement {
  public:
   ListStatement(const char* name, bool descending, const Listed& listed)
-      : sql_(absl::StrReplaceAll(
-            "SELECT session_id, store_id,"
-            " CASE WHEN wanted AND sum(octet_length(head)) FILTER (WHERE wanted) OVER w <= $6"
-            "  THEN head END, head_sum, listed_at, wanted, n = $7, session_group FROM ("
-            "  SELECT session_id, store_id, head, head_sum, listed_at, session_group,"
-            "   ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
-            "   AND ($8::integer[] IS NULL OR kind = ANY ($8)){also} AS wanted,"
-            "   row_number() OVER v AS n"
-            "  FROM holdfast.session"
-            "  WHERE tenant = $1 AND NOT deleted{among} AND ({columns}) {behind} {after}"
-            "  WINDOW v AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $7) s"
-            " WHERE wanted OR n = $7"
-            " WINDOW w AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $5",
-            {{"{among}", listed.among},
-             {"{also}", listed.also},
-             {"{columns}", List(listed.order, "")},
-             {"{behind}", descending ? "<" : ">"},
-             {"{after}", listed.after},
-             {"{order}", List(listed.order, descending ? " DESC" : "")}})),
-        statement_{.name = name, .sql = sql_.c_str()} {}
+      : rows_sql_(RowsSql(descending, listed)),
+        slots_name_(absl::StrCat(name, "_slots")),
+        slots_sql_(RowsWithSlotsSql(descending, listed)),
+        rows_{.name = name, .sql = rows_sql_.c_str()},
+        with_slots_{.name = slots_name_.c_str(), .sql = slots_sql_.c_str()} {}
   ListStatement(const ListStatement&) = delete;
   ListStatement& operator=(const ListStatement&) = delete;
   ~ListStatement() = default;
 
-  [[nodiscard]] const Statement& statement() const { return statement_; }
+  // The one that answers `query`.
+  [[nodiscard]] const Statement& For(const ListQuery& query) const {
+    return query.owners.empty() ? rows_ : with_slots_;
+  }
 
  private:
-  std::string sql_;
-  Statement statement_;
+  std::string rows_sql_;
+  std::string slots_name_;
+  std::string slots_sql_;
+  Statement rows_;
+  Statement with_slots_;
 };
 enum ListingColumn : size_t {
   kListedId,
@@ -83,7 +131,14 @@ enum ListingColumn : size_t {
   kListedAt,
   kListedWanted,
   kListedLast,
-  kListedGroup
+  kListedGroup,
+  // Of a listing with slots; all null where the session has none.
+  kListedOwner,
+  kListedRevision,
+  kListedSize,
+  kListedRecord,
+  kListedData,
+  kListedDataBytes
 };
 
 // Lifecycle 1 is ACTIVE; a cancel request has a time exactly while it asks for an end. The inner
@@ -110,17 +165,19 @@ constexpr Statement kCancelled = {
     " WHERE (tenant, session_id) > ($3, $4) ORDER BY tenant, session_id LIMIT $2"};
 static_assert(static_cast<int>(Lifecycle::kActive) == 1);
 
-const Statement& StatementFor(const ListQuery& query) {
+const ListStatement& ListingOf(const ListQuery& query) {
   static const Listed kAny;
   static const ListStatement kAll[] = {{"list_up", false, kAny}, {"list_down", true, kAny}};
   static const Listed kOfProject = {.among =
                                         " AND md5(project_root) = md5($9)"
-                                        " AND project_root = $9"};
+                                        " AND project_root = $9",
+                                    .params = 9};
   static const ListStatement kProject[] = {{"list_project_up", false, kOfProject},
                                            {"list_project_down", true, kOfProject}};
   static constexpr const char* kAlsoOfProject = " AND ($9 = '' OR project_root = $9)";
   static const Listed kOfGroup = {.among = " AND session_group <> '' AND session_group = $10",
-                                  .also = kAlsoOfProject};
+                                  .also = kAlsoOfProject,
+                                  .params = 10};
   static const ListStatement kGroup[] = {{"list_group_up", false, kOfGroup},
                                          {"list_group_down", true, kOfGroup}};
   static const Listed kOfGroups = {.among =
@@ -128,7 +185,8 @@ const Statement& StatementFor(const ListQuery& query) {
                                        " AND session_group < $11",
                                    .also = kAlsoOfProject,
                                    .order = {"session_group", "listed_at", "session_id"},
-                                   .after = "($12, $2, $3)"};
+                                   .after = "($12, $2, $3)",
+                                   .params = 12};
   static const ListStatement kGroups[] = {{"list_groups_up", false, kOfGroups},
                                           {"list_groups_down", true, kOfGroups}};
   // Each active session is one that a sweep looks at, and few others are.
@@ -136,12 +194,12 @@ const Statement& StatementFor(const ListQuery& query) {
   static const ListStatement kActive[] = {{"list_active_up", false, kSwept},
                                           {"list_active_down", true, kSwept}};
   const size_t order = query.descending ? 1 : 0;
-  if (!query.group.empty()) return (query.group_is_prefix ? kGroups : kGroup)[order].statement();
-  if (!query.project_root.empty()) return kProject[order].statement();
+  if (!query.group.empty()) return (query.group_is_prefix ? kGroups : kGroup)[order];
+  if (!query.project_root.empty()) return kProject[order];
   const bool only_active =
       !query.lifecycles.empty() &&
       std::ranges::count(query.lifecycles, Lifecycle::kActive) == std::ssize(query.lifecycles);
-  return (only_active ? kActive : kAll)[order].statement();
+  return (only_active ? kActive : kAll)[order];
 }
 
 // A filter by numbers; null where there is none.
@@ -156,7 +214,7 @@ void PutFilter(const std::vector<Value>& filter, Params& params) {
 // A text behind each group that begins with `prefix`: no letter of a group is as large.
 std::string BehindGroups(const std::string& prefix) { return prefix + '~'; }
 
-Params ListingParams(const ListQuery& query) {
+Params RowsParams(const ListQuery& query) {
   Params params;
   params.Text(query.tenant.value());
   if (query.after) {
@@ -182,32 +240,88 @@ Params ListingParams(const ListQuery& query) {
   return params;
 }
 
-SessionRow RowOf(SessionId id, const Head& head) {
-  const auto title = head.attributes.find("title");
-  return {.id = std::move(id),
-          .condition = SessionRow::Condition::kOk,
-          .lifecycle = head.lifecycle,
-          .revision = head.revision,
-          .kind = head.kind,
-          .group = head.group,
-          .project_root = head.project_root,
-          .title = title == head.attributes.end() ? "" : title->second,
-          .messages = head.messages,
-          .cancelling = EndingCancelRequest(head) != nullptr,
-          .created_at = head.created_at,
-          .updated_at = head.updated_at,
-          .foreign_store = "",
-          .uid = head.uid};
+Params ListingParams(const ListQuery& query) {
+  Params params = RowsParams(query);
+  if (query.owners.empty()) return params;
+  // The first row has room in any case.
+  const size_t most = std::max(query.most_bytes, query.owners.size() * kSlotBytesInRow);
+  params.Texts(query.owners).Int(int64_t{kSlotBytesInRow}).Int(Clamped(most));
+  return params;
 }
 
-SessionRow ReadRow(const Rows& rows, size_t row, const StoreId& active) {
+SessionRow RowOf(const ListQuery& query, SessionId id, const Head& head) {
+  const auto title = head.attributes.find("title");
+  SessionRow row = {.id = std::move(id),
+                    .condition = SessionRow::Condition::kOk,
+                    .lifecycle = head.lifecycle,
+                    .revision = head.revision,
+                    .kind = head.kind,
+                    .group = head.group,
+                    .project_root = head.project_root,
+                    .title = title == head.attributes.end() ? "" : title->second,
+                    .messages = head.messages,
+                    .cancelling = EndingCancelRequest(head) != nullptr,
+                    .created_at = head.created_at,
+                    .updated_at = head.updated_at,
+                    .foreign_store = "",
+                    .uid = head.uid,
+                    .last_event = head.last_event,
+                    .items_version = head.items_version};
+  for (const std::string& name : query.attributes) {
+    const auto found = head.attributes.find(name);
+    if (found != head.attributes.end()) row.attributes.insert(*found);
+  }
+  return row;
+}
+
+// The rows of an answer that are of one session.
+struct SessionRows {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+// The sessions of an answer, in its order.
+std::vector<SessionRows> SessionsIn(const Rows& rows) {
+  std::vector<SessionRows> sessions;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const bool begins = row == 0 || rows.Text(row, kListedId) != rows.Text(row - 1, kListedId);
+    if (begins) sessions.push_back({.begin = row});
+    sessions.back().end = row + 1;
+  }
+  return sessions;
+}
+
+// Whether the answer had no room for the head of a session, or for the data of one of its slots.
+bool HadNoRoom(const ListQuery& query, const Rows& rows, const SessionRows& of) {
+  if (rows.IsNull(of.begin, kListedHead)) return true;
+  for (size_t row = of.begin; row < of.end && !query.owners.empty(); ++row) {
+    if (rows.IsNull(row, kListedDataBytes) || !rows.IsNull(row, kListedData)) continue;
+    if (rows.Int4(row, kListedDataBytes) <= static_cast<int32_t>(kSlotBytesInRow)) return true;
+  }
+  return false;
+}
+
+SlotView ReadListedSlot(const Rows& rows, size_t row) {
+  SlotView view{.slot = {}, .size = static_cast<uint64_t>(rows.Int(row, kListedSize))};
+  std::optional<Slot> slot = ReadSlot(rows, row, kListedRecord);
+  view.damaged = !slot.has_value();
+  if (slot) view.slot = *std::move(slot);
+  const bool cut = !rows.IsNull(row, kListedDataBytes) && rows.IsNull(row, kListedData);
+  view.data_left_out = cut || view.slot.staged.has_value();
+  view.slot.owner = rows.Text(row, kListedOwner);
+  view.slot.revision = Revision(static_cast<uint64_t>(rows.Int(row, kListedRevision)));
+  return view;
+}
+
+SessionRow ReadHeadRow(const ListQuery& query, const Rows& rows, size_t row,
+                       const StoreId& active) {
   SessionId id = SessionId::Parse(rows.Text(row, kListedId)).value_or(SessionId());
   const std::string_view store = rows.Text(row, kListedStore);
   const std::optional<Head> head =
       store == active.value()
           ? ReadHead(rows.Bytes(row, kListedHead), rows.Bytes(row, kListedHeadSum))
           : std::nullopt;
-  if (head && head->store == active) return RowOf(std::move(id), *head);
+  if (head && head->store == active) return RowOf(query, std::move(id), *head);
   SessionRow unreadable{.id = std::move(id), .condition = SessionRow::Condition::kDamaged};
   unreadable.created_at = rows.Time(row, kListedAt);
   if (store == active.value() && !head) return unreadable;
@@ -216,21 +330,34 @@ SessionRow ReadRow(const Rows& rows, size_t row, const StoreId& active) {
   return unreadable;
 }
 
+SessionRow ReadRow(const ListQuery& query, const Rows& rows, const SessionRows& of,
+                   const StoreId& active) {
+  SessionRow shown = ReadHeadRow(query, rows, of.begin, active);
+  if (query.owners.empty() || shown.condition != SessionRow::Condition::kOk) return shown;
+  for (size_t row = of.begin; row < of.end && !rows.IsNull(row, kListedOwner); ++row) {
+    shown.slots.push_back(ReadListedSlot(rows, row));
+  }
+  return shown;
+}
+
 }  // namespace
 
 absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery& query) {
   const bool filtered = !query.project_root.empty() || !query.lifecycles.empty() ||
                         !query.kinds.empty() || !query.group.empty();
   ListPage page;
+  size_t bytes = 0;
   ListQuery rest = query;
   // A filter leaves out rows, also those that cannot be read: a page is empty only at the end.
   while (page.rows.empty() && !page.end) {
-    ASSIGN_OR_RETURN(const Rows rows, database.Ask(StatementFor(rest), ListingParams(rest)));
-    page.end =
-        rows.size() <= query.limit && (rows.empty() || !rows.Bool(rows.size() - 1, kListedLast));
-    for (size_t row = 0; row < rows.size() && row < query.limit; ++row) {
+    ASSIGN_OR_RETURN(const Rows rows, database.Ask(ListingOf(rest).For(rest), ListingParams(rest)));
+    const std::vector<SessionRows> sessions = SessionsIn(rows);
+    page.end = sessions.size() <= query.limit &&
+               (rows.empty() || !rows.Bool(rows.size() - 1, kListedLast));
+    for (size_t i = 0; i < sessions.size() && i < query.limit; ++i) {
+      const size_t row = sessions[i].begin;
       const bool wanted = rows.Bool(row, kListedWanted);
-      if (wanted && row > 0 && rows.IsNull(row, kListedHead)) {
+      if (wanted && i > 0 && HadNoRoom(query, rows, sessions[i])) {
         page.end = false;
         break;
       }
@@ -238,8 +365,13 @@ absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery&
                            .id = std::string(rows.Text(row, kListedId)),
                            .group = std::string(rows.Text(row, kListedGroup))};
       if (!wanted) continue;
-      SessionRow shown = ReadRow(rows, row, database.store);
+      SessionRow shown = ReadRow(query, rows, sessions[i], database.store);
       if (filtered && shown.condition != SessionRow::Condition::kOk) continue;
+      bytes += RowBytes(shown);
+      if (!page.rows.empty() && bytes > query.most_bytes) {
+        page.end = false;
+        break;
+      }
       page.rows.push_back(std::move(shown));
     }
   }

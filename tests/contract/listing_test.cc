@@ -1,6 +1,8 @@
 // Listings and candidates for recovery.
+#include "session/limits.h"
 #include "tests/contract/suite.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -196,6 +198,183 @@ TEST_P(Contract, C062_ADeletedSessionIsNotListed) {
   EXPECT_THAT(Ids(), ElementsAre("beta"));
   Reopen();
   EXPECT_THAT(Ids(), ElementsAre("beta"));
+}
+
+// Each slot of the row: its data, or its size where it has none.
+std::map<std::string, std::string> SlotTextsOf(const SessionRow& row) {
+  std::map<std::string, std::string> slots;
+  for (const SlotView& view : row.slots) {
+    EXPECT_FALSE(view.damaged);
+    slots[view.slot.owner] = view.data_left_out ? std::to_string(view.size) : view.slot.data.str();
+  }
+  EXPECT_EQ(slots.size(), row.slots.size());
+  return slots;
+}
+
+using RowTexts = std::map<std::string, std::string>;
+
+TEST_P(Contract, C340_ARowNamesTheLastEventAndTheVersionOfItems) {
+  Create();
+  Change update = changes().Update({{"title", "x"}});
+  update.events = {{.name = "Updated"}, {.name = "Again"}};
+  Apply(update);
+  PutItems({Put("one", "1"), Put("two", "2")});
+  PutItems({}, {{.collection = "notes", .keys = "one"}});
+  for (int opened = 0; opened < 2; ++opened) {
+    const auto rows = Rows({.tenant = key().tenant});
+    ASSERT_EQ(rows.size(), 1U);
+    const Head head = LoadHead();
+    EXPECT_GE(head.last_event, EventSeq(2));
+    EXPECT_EQ(rows[0].last_event, head.last_event);
+    EXPECT_GE(head.items_version, ItemVersion(3));
+    EXPECT_EQ(rows[0].items_version, head.items_version);
+    Reopen();
+  }
+}
+
+TEST_P(Contract, C341_ARowBringsTheAttributesThatAreNamed) {
+  Create();
+  Apply(changes().Update({{"agent", "planner"}, {"purpose", "a test"}, {"title", "A talk"}}));
+  clock().Advance(absl::Seconds(1));
+  Apply(Changes(Key("beta"), random()).Create());
+  for (int opened = 0; opened < 2; ++opened) {
+    for (const uint32_t limit : {1, 100}) {
+      ListQuery query{.tenant = key().tenant, .limit = limit};
+      query.attributes = {"agent", "none", "title"};
+      auto rows = Rows(query);
+      ASSERT_EQ(rows.size(), 2U);
+      EXPECT_EQ(rows[0].attributes, (RowTexts{{"agent", "planner"}, {"title", "A talk"}}));
+      EXPECT_EQ(rows[1].attributes, RowTexts());
+      EXPECT_THAT(rows[0].slots, IsEmpty());
+      query.attributes = {};
+      rows = Rows(query);
+      ASSERT_EQ(rows.size(), 2U);
+      EXPECT_EQ(rows[0].attributes, RowTexts());
+    }
+    Reopen();
+  }
+}
+
+TEST_P(Contract, C342_ARowBringsTheSlotsOfTheOwnersThatAreNamed) {
+  Create();
+  const std::string whole(kSlotBytesInRow, 'w');
+  RunTurn({}, {MakeSlot("memory", "old", "1.0.0"), MakeSlot("plan", whole), MakeSlot("rest", "r"),
+               MakeSlot("empty", ""), MakeSlot("gone", "g")});
+  Change write = changes().Write(token());
+  write.slots = {MakeSlot("memory", "new", "2.1.0")};
+  write.deleted_slots = {"gone"};
+  const Revision written = Apply(write).revision;
+  clock().Advance(absl::Seconds(1));
+  Apply(Changes(Key("beta"), random()).Create());
+  for (int opened = 0; opened < 2; ++opened) {
+    for (const uint32_t limit : {1, 100}) {
+      for (const bool descending : {false, true}) {
+        ListQuery query{.tenant = key().tenant, .descending = descending, .limit = limit};
+        query.owners = {"absent", "empty", "gone", "memory", "plan"};
+        auto rows = Rows(query);
+        ASSERT_EQ(rows.size(), 2U);
+        if (descending) std::swap(rows[0], rows[1]);
+        EXPECT_EQ(rows[0].id.value(), "alpha");
+        EXPECT_EQ(SlotTextsOf(rows[0]),
+                  (RowTexts{{"empty", ""}, {"memory", "new"}, {"plan", whole}}));
+        EXPECT_EQ(rows[0].slots.at(1).slot.version, "2.1.0");
+        EXPECT_EQ(rows[0].slots.at(1).slot.revision, written);
+        EXPECT_EQ(rows[0].attributes, RowTexts());
+        EXPECT_EQ(SlotTextsOf(rows[1]), RowTexts());
+      }
+    }
+    Reopen();
+  }
+}
+
+TEST_P(Contract, C343_OfALargeOrStagedSlotARowSaysTheSize) {
+  Create();
+  const std::string bytes(100, 's');
+  const UploadId id = *UploadId::Parse(UuidText(random().Bytes(16), 4));
+  ASSERT_TRUE(store().StageUpload(key(), id, 0, bytes).ok());
+  Change write = changes().Write(token());
+  Slot staged = MakeSlot("staged", "");
+  staged.staged = StagedBytes{.upload = id, .offset = 0, .size = 100, .digest = Sha256(bytes)};
+  write.slots = {MakeSlot("large", std::string(kSlotBytesInRow + 1, 'l')), MakeSlot("small", "s"),
+                 staged};
+  write.upload = UploadLink{.id = id, .bytes = bytes.size(), .sha256 = Sha256(bytes)};
+  Apply(write);
+  for (int opened = 0; opened < 2; ++opened) {
+    const auto rows = Rows({.tenant = key().tenant, .owners = {"large", "small", "staged"}});
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(SlotTextsOf(rows[0]), (RowTexts{{"large", std::to_string(kSlotBytesInRow + 1)},
+                                              {"small", "s"},
+                                              {"staged", "100"}}));
+    for (const SlotView& view : rows[0].slots) {
+      EXPECT_EQ(view.data_left_out, view.slot.owner != "small") << view.slot.owner;
+      EXPECT_EQ(view.slot.version, "1.0.0");
+      if (view.data_left_out) {
+        EXPECT_TRUE(view.slot.data.str().empty());
+      }
+    }
+    Reopen();
+  }
+}
+
+TEST_P(Contract, C344_APageEndsBeforeARowThatHasNoRoom) {
+  // A row of 100 bytes of attributes and 100 of slots, by RowBytes.
+  for (const char* id : {"alpha", "beta", "gamma"}) {
+    Changes session(Key(id), random());
+    const LeaseToken token = TokenIn(Apply(session.Create()));
+    Apply(session.Update({{"note", std::string(96, 'n')}}));
+    Change write = session.Write(token);
+    write.slots = {MakeSlot("memory", std::string(89, 'm'), "1.0.0")};
+    Apply(write);
+    clock().Advance(absl::Seconds(1));
+  }
+  const auto in_page = [&](std::vector<std::string> owners, size_t most_bytes) {
+    ListQuery query{.tenant = key().tenant, .limit = 100, .attributes = {"note"}};
+    query.owners = std::move(owners);
+    query.most_bytes = most_bytes;
+    EXPECT_THAT(Ids(query), ElementsAre("alpha", "beta", "gamma")) << most_bytes;
+    const auto page = store().List(query);
+    if (!page.ok()) return size_t{0};
+    EXPECT_EQ(page->end, page->rows.size() == 3) << most_bytes;
+    for (const SessionRow& row : page->rows) {
+      EXPECT_EQ(RowBytes(row), query.owners.empty() ? 100U : 200U);
+    }
+    return page->rows.size();
+  };
+  EXPECT_EQ(in_page({}, 1), 1U);
+  EXPECT_EQ(in_page({}, 199), 1U);
+  EXPECT_EQ(in_page({}, 200), 2U);
+  EXPECT_EQ(in_page({}, 300), 3U);
+  EXPECT_EQ(in_page({"memory"}, 1), 1U);
+  EXPECT_EQ(in_page({"memory"}, 399), 1U);
+  EXPECT_EQ(in_page({"memory"}, 400), 2U);
+  EXPECT_EQ(in_page({"memory"}, 600), 3U);
+}
+
+TEST_P(Contract, C345_ARowThatIsNotOkHidesTheContentOfNoOther) {
+  for (const char* id : {"alpha", "beta"}) {
+    Changes session(Key(id), random());
+    Change write = session.Write(TokenIn(Apply(session.Create())));
+    write.slots = {MakeSlot("memory", "m")};
+    Apply(write);
+    Apply(session.Update({{"title", "x"}}));
+  }
+  under_test().Close();
+  under_test().Damage(Key("beta"));
+  under_test().PlantForeign(Key("gamma"));
+  under_test().Open();
+  for (const uint32_t limit : {1, 100}) {
+    ListQuery query{.tenant = key().tenant, .limit = limit, .attributes = {"title"}};
+    query.owners = {"memory"};
+    const auto rows = Rows(query);
+    ASSERT_EQ(rows.size(), 3U);
+    for (const SessionRow& row : rows) {
+      const bool is_ok = row.id.value() == "alpha";
+      EXPECT_EQ(row.condition == SessionRow::Condition::kOk, is_ok) << row.id.value();
+      EXPECT_EQ(row.attributes, is_ok ? RowTexts({{"title", "x"}}) : RowTexts()) << row.id.value();
+      EXPECT_EQ(SlotTextsOf(row), is_ok ? RowTexts({{"memory", "m"}}) : RowTexts())
+          << row.id.value();
+    }
+  }
 }
 
 class DueNames {

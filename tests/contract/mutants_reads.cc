@@ -4,7 +4,9 @@
 #include "tests/contract/suite.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <limits>
 
 namespace holdfast::test {
 namespace {
@@ -178,6 +180,32 @@ const std::vector<Mutant> kListings = {
             std::erase_if(page->rows, [&](const SessionRow& row) {
               return row.revision == Revision(1) && stage.disk.sessions.size() == 1;
             });
+          }}},
+    {"rows-know-no-events",
+     {.list =
+          [](Stage&, const ListQuery&, absl::StatusOr<ListPage>& page) {
+            if (!page.ok()) return;
+            for (SessionRow& row : page->rows) row.last_event = EventSeq();
+          }}},
+    {"rows-bring-no-attributes", {.ask_list = [](ListQuery& query) { query.attributes.clear(); }}},
+    {"rows-bring-no-slots", {.ask_list = [](ListQuery& query) { query.owners.clear(); }}},
+    {"rows-have-all-data-of-slots",
+     {.list =
+          [](Stage&, const ListQuery&, absl::StatusOr<ListPage>& page) {
+            if (!page.ok()) return;
+            for (SessionRow& row : page->rows) {
+              for (SlotView& view : row.slots) view.data_left_out = false;
+            }
+          }}},
+    {"a-page-of-rows-has-any-number-of-bytes",
+     {.ask_list = [](ListQuery& query) { query.most_bytes = std::numeric_limits<size_t>::max(); }}},
+    {"a-damaged-session-hides-the-content-of-others",
+     {.list =
+          [](Stage& stage, const ListQuery&, absl::StatusOr<ListPage>& page) {
+            const bool is_damaged = std::ranges::any_of(
+                stage.disk.sessions, [](const auto& entry) { return entry.second.damaged; });
+            if (!page.ok() || !is_damaged) return;
+            for (SessionRow& row : page->rows) row.attributes.clear();
           }}},
     {"every-active-session-is-due",
      {.due =

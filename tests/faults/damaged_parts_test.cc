@@ -255,6 +255,19 @@ TEST_P(DamagedParts, LeavesTheOthersWritableAndTheListingWhole) {
     const bool marked = listed.condition == SessionRow::Condition::kDamaged;
     EXPECT_EQ(marked, listed.id == Key("alpha").session && row.writes != "OK") << listed.id.value();
   }
+  // Attributes and slots are read of the sessions themselves.
+  page = store->List({.tenant = Key("alpha").tenant,
+                      .limit = 10,
+                      .attributes = {"title"},
+                      .owners = {"memory", kStoreSlotOwner}});
+  ASSERT_EQ(ReasonNameOf(page.status()), "OK");
+  ASSERT_EQ(page->rows.size(), 2U);
+  for (const SessionRow& listed : page->rows) {
+    const bool is_ok = listed.condition == SessionRow::Condition::kOk;
+    EXPECT_EQ(is_ok, listed.id == Key("beta").session || row.writes == "OK") << listed.id.value();
+    EXPECT_EQ(listed.attributes.contains("title"), is_ok) << listed.id.value();
+    EXPECT_EQ(!listed.slots.empty(), is_ok) << listed.id.value();
+  }
   EXPECT_TRUE(store->Deactivate().ok());
   store->Dispose();
 }

@@ -252,6 +252,20 @@ TEST_F(PgCost, APageIsOneStatementAndWritesNothing) {
   }));
 }
 
+TEST_F(PgCost, AListingWithAttributesAndSlotsIsOneStatement) {
+  ListQuery query{.tenant = key().tenant, .limit = 50, .attributes = {"title"}};
+  EXPECT_TRUE(store().List(query).ok());
+  EXPECT_THAT(statements().Take(), ElementsAre("list_up"));
+  query.owners = {"memory", "plan"};
+  EXPECT_TRUE(store().List(query).ok());
+  EXPECT_THAT(statements().Take(), ElementsAre("list_up_slots"));
+  query.descending = true;
+  query.group = "app/";
+  query.group_is_prefix = true;
+  EXPECT_TRUE(store().List(query).ok());
+  EXPECT_THAT(statements().Take(), ElementsAre("list_groups_down_slots"));
+}
+
 TEST_F(PgCost, RenewsInOneStatementWithoutFlush) {
   Changes beta(Key("beta"), random());
   const auto created = store().Commit(beta.Create());

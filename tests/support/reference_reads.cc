@@ -123,6 +123,14 @@ SessionRow RowWithCondition(const SessionId& id, SessionRow::Condition condition
   return row;
 }
 
+// C342, C343: the slot as a row of a listing has it.
+SlotView InRow(const Slot& slot) {
+  const bool is_whole = !slot.staged && slot.data.size() <= kSlotBytesInRow;
+  SlotView view{.slot = slot, .size = DataSize(slot), .data_left_out = !is_whole};
+  if (!is_whole) view.slot.data.clear();
+  return view;
+}
+
 SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession& session) {
   const Head& head = session.head;
   if (head.store != store) return RowWithCondition(id, SessionRow::Condition::kForeign, session);
@@ -139,7 +147,21 @@ SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession&
           .cancelling = EndIsRequested(head),
           .created_at = head.created_at,
           .updated_at = head.updated_at,
-          .uid = head.uid};
+          .uid = head.uid,
+          .last_event = head.last_event,
+          .items_version = head.items_version};
+}
+
+// C341, C342.
+void Bring(const ListQuery& query, const StoredSession& session, SessionRow& row) {
+  for (const auto& [name, value] : session.head.attributes) {
+    if (std::ranges::count(query.attributes, name) > 0) row.attributes[name] = value;
+  }
+  for (const auto& [owner, versions] : session.slots) {
+    const Slot* slot = SlotAt(versions, session.head.revision);
+    const bool named = std::ranges::count(query.owners, owner) > 0;
+    if (slot != nullptr && named) row.slots.push_back(InRow(*slot));
+  }
 }
 
 bool Matches(const SessionRow& row, const ListQuery& query) {
@@ -273,6 +295,7 @@ absl::StatusOr<ListPage> ReferenceStore::List(const ListQuery& query) {
   for (const auto& [key, session] : disk_->sessions) {
     if (key.tenant != query.tenant || session.tombstone) continue;
     SessionRow row = RowOf(key.session, disk_->store, session);
+    if (row.condition == SessionRow::Condition::kOk) Bring(query, session, row);
     if (Matches(row, query)) rows.push_back(std::move(row));
   }
   const auto order = [&](const ListKey& a, const ListKey& b) {
@@ -281,9 +304,12 @@ absl::StatusOr<ListPage> ReferenceStore::List(const ListQuery& query) {
   };
   std::ranges::sort(rows, order, KeyOf);
   ListPage page{.end = true};
+  size_t bytes = 0;
   for (SessionRow& row : rows) {
     if (query.after && !order(*query.after, KeyOf(row))) continue;
-    page.end = page.rows.size() < query.limit;
+    bytes += RowBytes(row);
+    const bool has_room = page.rows.empty() || bytes <= query.most_bytes;
+    page.end = page.rows.size() < query.limit && has_room;
     if (!page.end) break;
     page.rows.push_back(std::move(row));
   }
