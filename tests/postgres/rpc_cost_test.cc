@@ -42,13 +42,21 @@ const std::set<std::string_view> kByItself = {"alive",
 
 // Each call with its statements, in the order of the sheet.
 const std::vector<std::string> kSheet = {
-    "BeginTurn: change",     "AppendJournal: change",
-    "CommitTurn: change",    "RenewLeases: renew",
-    "GetSession: load",      "ListMessages: messages",
-    "ListSlots: slots",      "ListJournalEntries: journal",
-    "ListEvents: events",    "ListAuditRecords: audit",
-    "ListSessions: list_up", "GetRequestOutcome: load_flushed",
-    "ResumeSession: change", "ReleaseLease: change",
+    "BeginTurn: change",
+    "AppendJournal: change",
+    "CommitTurn: change",
+    "RenewLeases: renew",
+    "GetSession: load",
+    "ListMessages: messages",
+    "ListSlots: slots",
+    "ListJournalEntries: journal",
+    "ListEvents: events",
+    "ListAuditRecords: audit",
+    "ListSessions: list_up",
+    "ListSessions with slots: list_up_slots",
+    "GetRequestOutcome: load_flushed",
+    "ResumeSession: change",
+    "ReleaseLease: change",
 };
 
 class RpcCost : public FaultsTest {
@@ -99,7 +107,10 @@ class RpcCost : public FaultsTest {
     call("ListJournalEntries", &Stub::ListJournalEntries, Of<pb::ListJournalEntriesRequest>());
     call("ListEvents", &Stub::ListEvents, Of<pb::ListEventsRequest>());
     call("ListAuditRecords", &Stub::ListAuditRecords, Of<pb::ListAuditRecordsRequest>());
-    call("ListSessions", &Stub::ListSessions, pb::ListSessionsRequest());
+    pb::ListSessionsRequest list;
+    call("ListSessions", &Stub::ListSessions, list);
+    list.add_read_slots("memory");
+    call("ListSessions with slots", &Stub::ListSessions, list);
     auto outcome = Of<pb::GetRequestOutcomeRequest>();
     outcome.set_request_id(commit.request_id());
     outcome.set_method(pb::METHOD_COMMIT_TURN);

@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -80,6 +81,15 @@ TEST_F(ReadsRpc, APageTokenIsBoundToItsQuestionAndItsStore) {
   same.set_page_token(token);
   EXPECT_EQ(List(same).sessions_size(), 2);
 
+  pb::ListSessionsRequest with_content = request;
+  for (const char* name : {"b", "a"}) with_content.add_read_attributes(name);
+  with_content.add_read_slots("memory");
+  with_content.set_page_token(List(with_content).next_page_token());
+  with_content.mutable_read_attributes()->SwapElements(0, 1);  // in any order too
+  EXPECT_EQ(List(with_content).sessions_size(), 1);
+  with_content.clear_read_slots();
+  EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, with_content)), "INVALID_FIELD");
+
   pb::ListSessionsRequest other = same;
   other.set_order_by("create_time desc");
   EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
@@ -87,10 +97,119 @@ TEST_F(ReadsRpc, APageTokenIsBoundToItsQuestionAndItsStore) {
   other.set_project_root("/project");
   EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
   other = same;
+  other.add_read_attributes("title");
+  EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
+  other = same;
+  other.add_read_slots("title");
+  EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
+  other = same;
   std::string changed = token;
   changed[changed.size() / 2] = changed[changed.size() / 2] == 'A' ? 'B' : 'A';
   other.set_page_token(changed);
   EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
+}
+
+// A session with a slot of each of `owners`, of `bytes` bytes.
+pb::CreateSessionRequest WithSlots(const std::string& id, const std::vector<std::string>& owners,
+                                   size_t bytes) {
+  pb::CreateSessionRequest create = CreateRequest(id);
+  for (const std::string& owner : owners) {
+    pb::Slot& slot = *create.add_slots();
+    slot.set_owner(owner);
+    slot.set_version("1.2.3");
+    slot.set_drift_policy(pb::DRIFT_POLICY_WARN);
+    slot.set_data(std::string(bytes, 's'));
+  }
+  return create;
+}
+
+TEST_F(ReadsRpc, RowsBringAttributesAndSlots) {
+  pb::CreateSessionRequest create = WithSlots("one", {"memory", "other"}, 3);
+  (*create.mutable_attributes())["agent"] = "planner";
+  (*create.mutable_attributes())["title"] = "A talk";
+  pb::Slot& large = *create.add_slots();
+  large = create.slots(0);
+  large.set_owner("large");
+  large.set_data(std::string(kSlotBytesInRow + 1, 'l'));
+  ASSERT_TRUE(Ask(&Stub::CreateSession, create).ok());
+  Create("two");
+
+  pb::ListSessionsRequest request;
+  for (const char* name : {"none", "agent", "agent"}) request.add_read_attributes(name);
+  for (const char* owner : {"memory", "large", "absent", "memory"}) request.add_read_slots(owner);
+  const pb::ListSessionsResponse page = List(request);
+  ASSERT_EQ(page.sessions_size(), 2);
+  const pb::SessionSummary& row = page.sessions(0);
+  EXPECT_EQ(row.session_id(), "one");
+  ASSERT_EQ(row.attributes_size(), 1);
+  EXPECT_EQ(row.attributes().at("agent"), "planner");
+  EXPECT_EQ(row.last_event(), Get("one").last_event());
+  EXPECT_EQ(row.items_version(), 0);
+  ASSERT_EQ(row.slots_size(), 2);
+  EXPECT_EQ(row.slots(0).slot().owner(), "large");
+  EXPECT_EQ(row.slots(0).slot().version(), "1.2.3");
+  EXPECT_EQ(row.slots(0).slot().data(), "");
+  EXPECT_TRUE(row.slots(0).data_left_out());
+  EXPECT_EQ(row.slots(0).size(), static_cast<int64_t>(kSlotBytesInRow + 1));
+  EXPECT_EQ(row.slots(1).slot().owner(), "memory");
+  EXPECT_EQ(row.slots(1).slot().data(), "sss");
+  EXPECT_FALSE(row.slots(1).data_left_out());
+  EXPECT_EQ(row.slots(1).size(), 3);
+  EXPECT_EQ(page.sessions(1).attributes_size(), 0);
+  EXPECT_EQ(page.sessions(1).slots_size(), 0);
+  // Nothing that is not asked for.
+  EXPECT_EQ(List({}).sessions(0).attributes_size(), 0);
+  EXPECT_EQ(List({}).sessions(0).slots_size(), 0);
+}
+
+TEST_F(ReadsRpc, APageOfRowsWithSlotsEndsAtItsBytes) {
+  constexpr int kSessions = 20;  // of 256 KiB each
+  std::vector<std::string> owners;
+  for (size_t i = 0; i < kSlotsPerRow; ++i) owners.push_back("owner-" + std::to_string(i));
+  for (int i = 0; i < kSessions; ++i) {
+    const auto create = WithSlots("s" + std::to_string(i), owners, kSlotBytesInRow);
+    ASSERT_TRUE(Ask(&Stub::CreateSession, create).ok());
+  }
+  pb::ListSessionsRequest request;
+  request.set_page_size(1000);
+  for (const std::string& owner : owners) request.add_read_slots(owner);
+  std::set<std::string> seen;
+  int pages = 0;
+  do {
+    const pb::ListSessionsResponse page = List(request);
+    ASSERT_GT(page.sessions_size(), 0);
+    EXPECT_LE(page.ByteSizeLong(), kPageBytes + 4 * kKiB);  // and the token
+    for (const auto& row : page.sessions()) {
+      EXPECT_TRUE(seen.insert(row.session_id()).second) << row.session_id();
+      EXPECT_EQ(row.slots_size(), static_cast<int>(kSlotsPerRow));
+      for (const pb::SlotView& view : row.slots()) {
+        EXPECT_EQ(view.slot().data().size(), kSlotBytesInRow);
+      }
+    }
+    request.set_page_token(page.next_page_token());
+    ++pages;
+  } while (!request.page_token().empty());
+  EXPECT_EQ(seen.size(), kSessions);
+  EXPECT_EQ(pages, 3);  // seven in each
+}
+
+TEST_F(ReadsRpc, RowsBringAsManySlotsAsTheyMay) {
+  pb::ListSessionsRequest request;
+  for (size_t i = 0; i < kSlotsPerRow; ++i) request.add_read_slots(std::to_string(i));
+  for (size_t i = 0; i < kAttributesPerSession; ++i) {
+    request.add_read_attributes(std::to_string(i));
+  }
+  EXPECT_TRUE(Ask(&Stub::ListSessions, request).ok());
+  pb::ListSessionsRequest more = request;
+  more.add_read_slots("more");
+  grpc::Status refused = Ask(&Stub::ListSessions, more);
+  EXPECT_NE(Describe(refused).find("field=read_slots; got=17; limit=16"), std::string::npos)
+      << Describe(refused);
+  more = request;
+  more.add_read_attributes("more");
+  refused = Ask(&Stub::ListSessions, more);
+  EXPECT_NE(Describe(refused).find("field=read_attributes; got=65; limit=64"), std::string::npos)
+      << Describe(refused);
 }
 
 TEST_F(ReadsRpc, AReadOfSlotsNamesAsManyOwnersAsItMay) {

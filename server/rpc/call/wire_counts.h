@@ -54,6 +54,8 @@ inline constexpr std::array kRepeatedLimits = {
     RepeatedLimit{"holdfast.v1.ListCheckpointsRequest", "labels", kItemLabels},
     RepeatedLimit{"holdfast.v1.ListSessionsRequest", "lifecycles", kValuesPerFilter},
     RepeatedLimit{"holdfast.v1.ListSessionsRequest", "kinds", kValuesPerFilter},
+    RepeatedLimit{"holdfast.v1.ListSessionsRequest", "read_attributes", kAttributesPerSession},
+    RepeatedLimit{"holdfast.v1.ListSessionsRequest", "read_slots", kSlotsPerRow},
     RepeatedLimit{"holdfast.v1.ListSlotsRequest", "owners", kOwnersPerRead},
     RepeatedLimit{"holdfast.v1.ListSlotsRequest", "expected_slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.NewCheckpoint", "labels", kItemLabels},

@@ -120,6 +120,17 @@ void Write(const SessionRow& row, pb::SessionSummary& out) {
   *out.mutable_create_time() = ToWire(row.created_at);
   *out.mutable_update_time() = ToWire(row.updated_at);
   out.set_session_uid(row.uid.value());
+  out.set_last_event(row.last_event.value());
+  out.set_items_version(row.items_version.value());
+  out.mutable_attributes()->insert(row.attributes.begin(), row.attributes.end());
+  for (const SlotView& view : row.slots) Write(view, *out.add_slots());
+}
+
+void Write(const SlotView& view, pb::SlotView& out) {
+  Write(view.slot, *out.mutable_slot());
+  out.set_size(static_cast<int64_t>(view.size));
+  out.set_data_left_out(view.data_left_out);
+  out.set_damaged(view.damaged);
 }
 
 void Write(const StateMachineRef& sm, pb::StateMachine& out) {

@@ -22,6 +22,7 @@ void Write(const CancelRequest& cancel_request, pb::CancelRequest& out);
 void Write(const std::vector<CancelRequest>& cancel_requests,
            google::protobuf::RepeatedPtrField<pb::CancelRequest>& out);
 void Write(const SessionRow& row, pb::SessionSummary& out);
+void Write(const SlotView& view, pb::SlotView& out);
 void Write(const StateMachineRef& sm, pb::StateMachine& out);
 void Write(const Message& message, pb::Message& out);
 void Write(const Slot& slot, pb::Slot& out);

@@ -18,7 +18,7 @@ namespace {
 constexpr char kPageTokenField[] = "page_token";
 constexpr uint64_t kPageTokenVersion = 1;
 
-// What makes two questions the same: store, tenant, filters and direction.
+// What makes two questions the same: store, tenant, filters, direction, and what rows bring.
 std::string QuestionSum(const StoreDescription& store, const ListQuery& query) {
   const std::set<Lifecycle> lifecycles(query.lifecycles.begin(), query.lifecycles.end());
   Encoder out;
@@ -28,6 +28,11 @@ std::string QuestionSum(const StoreDescription& store, const ListQuery& query) {
   const std::set<SessionKind> kinds(query.kinds.begin(), query.kinds.end());
   out.Text(query.group).Number(query.group_is_prefix ? 1 : 0);
   for (const SessionKind kind : kinds) out.Number(static_cast<uint64_t>(kind));
+  // What rows bring is left out where it is nothing: tokens of former servers stay valid.
+  if (query.attributes.empty() && query.owners.empty()) return ShortSum(out.bytes());
+  out.Text("rows").Number(query.attributes.size());
+  for (const std::string& name : query.attributes) out.Text(name);
+  for (const std::string& owner : query.owners) out.Text(owner);
   return ShortSum(out.bytes());
 }
 

@@ -12,7 +12,10 @@
 #include "session/refusal.h"
 #include "session/validate.h"
 
+#include <google/protobuf/repeated_field.h>
+
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +26,8 @@ namespace {
 
 constexpr std::string_view kOldestFirst = "create_time";
 constexpr std::string_view kNewestFirst = "create_time desc";
+// What a message within a message takes beside its own bytes: its field and its length.
+constexpr size_t kRowOverhead = 5;
 
 absl::StatusOr<SessionKey> ReadKey(const Call& call, const std::string& session_id) {
   ASSIGN_OR_RETURN(SessionId session, ReadId<SessionId>("session_id", session_id));
@@ -38,6 +43,25 @@ absl::Status ReadGroup(const pb::ListSessionsRequest& request, ListQuery& query)
   query.group = request.group_prefix();
   query.group_is_prefix = true;
   return ValidateGroup("group_prefix", query.group);
+}
+
+// The names, ascending and each once.
+std::vector<std::string> UniqueNames(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  const std::set<std::string> unique(names.begin(), names.end());
+  return {unique.begin(), unique.end()};
+}
+
+absl::Status ReadContentOfRows(const pb::ListSessionsRequest& request, ListQuery& query) {
+  const auto attributes = static_cast<size_t>(request.read_attributes_size());
+  if (attributes > kAttributesPerSession) {
+    return TooLarge("read_attributes", kAttributesPerSession, attributes);
+  }
+  const auto slots = static_cast<size_t>(request.read_slots_size());
+  if (slots > kSlotsPerRow) return TooLarge("read_slots", kSlotsPerRow, slots);
+  query.attributes = UniqueNames(request.read_attributes());
+  query.owners = UniqueNames(request.read_slots());
+  query.most_bytes = kPageBytes;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
@@ -62,21 +86,23 @@ absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
     query.kinds.push_back(kind);
   }
   RETURN_IF_ERROR(ReadGroup(request, query));
+  RETURN_IF_ERROR(ReadContentOfRows(request, query));
   query.limit = ItemsOfPage(request.page_size());
   return query;
 }
 
-// Ends a page of a listing before the first row that has no room; true then.
-bool CutRows(std::vector<SessionRow>& rows) {
+// Writes rows into a page of kPageBytes, which has the first one in any case. How many it took.
+size_t WriteRows(const std::vector<SessionRow>& rows, pb::ListSessionsResponse& response) {
   size_t bytes = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    bytes +=
-        rows[i].project_root.size() + rows[i].title.size() + rows[i].group.size() + kSessionIdBytes;
+    pb::SessionSummary& row = *response.add_sessions();
+    Write(rows[i], row);
+    bytes += row.ByteSizeLong() + kRowOverhead;
     if (i == 0 || bytes <= kPageBytes) continue;
-    rows.resize(i);
-    return true;
+    response.mutable_sessions()->RemoveLast();
+    return i;
   }
-  return false;
+  return rows.size();
 }
 
 }  // namespace
@@ -110,12 +136,12 @@ absl::Status ServeListSessions(Sessions& sessions, Call& call,
   if (!request.page_token().empty()) {
     ASSIGN_OR_RETURN(query.after, ReadPageToken(store, query, request.page_token()));
   }
-  ASSIGN_OR_RETURN(ListPage page, sessions.store().List(query));
-  if (CutRows(page.rows)) page.end = false;
-  for (const SessionRow& row : page.rows) Write(row, *response.add_sessions());
+  ASSIGN_OR_RETURN(const ListPage page, sessions.store().List(query));
+  const size_t shown = WriteRows(page.rows, response);
   response.set_complete(page.complete);
-  if (!page.end && !page.rows.empty()) {
-    const SessionRow& last = page.rows.back();
+  const bool is_end = page.end && shown == page.rows.size();
+  if (!is_end && shown > 0) {
+    const SessionRow& last = page.rows[shown - 1];
     response.set_next_page_token(MakePageToken(store, query,
                                                {.created_at = last.created_at,
                                                 .id = last.id.value(),
