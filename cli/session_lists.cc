@@ -29,11 +29,13 @@ struct ListOptions {
   std::vector<std::string> kinds;
   std::vector<std::string> states;
   bool newest_first = false;
+  RowContent content;
   PageOptions page;
 };
 
 ExitCode RunSessions(const SessionCommand& command, const ListOptions& options) {
-  Rows rows(command.invocation().out, SessionHeading());
+  const RowContent& content = options.content;
+  Rows rows(command.invocation().out, SessionHeading(content));
   bool complete = true;
   const List<v1::ListSessionsRequest, v1::ListSessionsResponse> list{
       .method = &Sessions::ListSessions,
@@ -46,11 +48,16 @@ ExitCode RunSessions(const SessionCommand& command, const ListOptions& options) 
             for (const std::string& kind : options.kinds) request.add_kinds(KindOf(kind));
             request.set_order_by(options.newest_first ? "create_time desc" : "create_time");
             for (const std::string& state : options.states) request.add_lifecycles(StateOf(state));
+            request.mutable_read_attributes()->Add(content.attributes.begin(),
+                                                   content.attributes.end());
+            request.mutable_read_slots()->Add(content.slots.begin(), content.slots.end());
             return grpc::Status::OK;
           },
       .write =
           [&](const v1::ListSessionsResponse& page) {
-            for (const v1::SessionSummary& session : page.sessions()) rows.Add(SessionRow(session));
+            for (const v1::SessionSummary& session : page.sessions()) {
+              rows.Add(SessionRow(session, content));
+            }
             rows.Write();
           },
       .change =
@@ -325,11 +332,18 @@ void AddSessionList(CLI::App& session, const SessionCommandPtr& command) {
       ->type_name("STATE")
       ->check(CLI::IsMember(StateNames()));
   list->add_flag("--newest-first", options->newest_first, "List the newest session first");
+  list->add_option("--attribute", options->content.attributes,
+                   "Print the value of this attribute too; repeatable")
+      ->type_name("NAME");
+  list->add_option("--slot", options->content.slots,
+                   "Print the data of this owner's slot too, of up to 16 KiB; repeatable")
+      ->type_name("OWNER");
   AddPageOptions(*list, options->page);
   list->footer(
       "Examples:\n  holdfast session list --state active --state idle\n"
       "  holdfast session list --newest-first --limit 10\n"
       "  holdfast session list --kind open --group-prefix app/\n"
+      "  holdfast session list --attribute agent --slot planner\n"
       "  holdfast --output jsonl session list | jq -r .session_id");
   list->callback([command, options] {
     command->invocation().command = [command, options] { return RunSessions(*command, *options); };

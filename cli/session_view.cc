@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kTitleColumns = 80;
 constexpr size_t kProjectColumns = 120;
 constexpr size_t kAttributeColumns = 200;
+constexpr size_t kContentColumns = 40;
 
 std::string LeaseText(const v1::Lease& lease) {
   std::string text = absl::StrCat(EnumText(v1::LeaseState_Name(lease.state()), "LEASE_STATE_"),
@@ -45,6 +46,23 @@ std::string MarkText(const v1::CancelRequest& mark) {
   return absl::StrCat(ScopeText(mark.scope(), mark.name(), mark.turn()), ", asked by ",
                       EnumText(v1::CancelReason_Name(mark.reason()), "CANCEL_REASON_"), " at ",
                       ShortTime(mark.create_time()));
+}
+
+std::string AttributeCell(const v1::SessionSummary& session, const std::string& name) {
+  const auto found = session.attributes().find(name);
+  if (found == session.attributes().end()) return "-";
+  return Cut(Printable(found->second), kContentColumns);
+}
+
+std::string SlotCell(const v1::SessionSummary& session, const std::string& owner) {
+  for (const v1::SlotView& view : session.slots()) {
+    if (view.slot().owner() != owner) continue;
+    if (view.damaged()) return "damaged";
+    const bool is_text = !view.data_left_out() && IsPlainText(view.slot().data());
+    if (!is_text) return absl::StrCat(view.size(), " bytes");
+    return Cut(Printable(view.slot().data()), kContentColumns);
+  }
+  return "-";
 }
 
 std::string SummaryState(const v1::SessionSummary& row) {
@@ -169,6 +187,20 @@ Row SessionRow(const v1::SessionSummary& session) {
           readable ? ShortTime(session.update_time()) : "-",
           Cut(Printable(session.project_root()), kProjectColumns),
           Cut(Printable(session.title()), kTitleColumns)};
+}
+
+Row SessionHeading(const RowContent& content) {
+  Row heading = SessionHeading();
+  heading.insert(heading.end(), content.attributes.begin(), content.attributes.end());
+  heading.insert(heading.end(), content.slots.begin(), content.slots.end());
+  return heading;
+}
+
+Row SessionRow(const v1::SessionSummary& session, const RowContent& content) {
+  Row row = SessionRow(session);
+  for (const std::string& name : content.attributes) row.push_back(AttributeCell(session, name));
+  for (const std::string& owner : content.slots) row.push_back(SlotCell(session, owner));
+  return row;
 }
 
 }  // namespace holdfast::cli

@@ -37,6 +37,17 @@ void WriteSession(std::ostream& out, const v1::Session& session);
 Row SessionHeading();
 Row SessionRow(const v1::SessionSummary& session);
 
+// What rows of a listing have behind those columns.
+struct RowContent {
+  std::vector<std::string> attributes;  // names
+  std::vector<std::string> slots;       // owners
+};
+
+// The same with a column for each of `content`: the value of an attribute, and the data of a slot,
+// or its size where the row has no data.
+Row SessionHeading(const RowContent& content);
+Row SessionRow(const v1::SessionSummary& session, const RowContent& content);
+
 }  // namespace holdfast::cli
 
 #endif  // HOLDFAST_CLI_SESSION_VIEW_H_

@@ -417,6 +417,43 @@ TEST(Table, AListingOfHostileTitlesStaysATable) {
                 std::string(120, ' ') + "safe\\u202Egnp.exe\\nthree  idle\n");
 }
 
+TEST(Table, AListingHasAColumnForEachAttributeAndSlot) {
+  std::vector<v1::SessionSummary> sessions(2);
+  for (v1::SessionSummary& session : sessions) {
+    session.set_session_id("s");
+    session.set_lifecycle(v1::LIFECYCLE_IDLE);
+    session.mutable_update_time()->set_seconds(1'700'000'000);
+    session.set_project_root("/p");
+    session.set_title("t");
+  }
+  (*sessions[0].mutable_attributes())["agent"] = "plan\nner";
+  const auto add = [&](const std::string& owner, const std::string& data) {
+    v1::SlotView& view = *sessions[0].add_slots();
+    view.mutable_slot()->set_owner(owner);
+    view.mutable_slot()->set_data(data);
+    view.set_size(static_cast<int64_t>(data.size()));
+    return &view;
+  };
+  add("text", "{}");
+  add("bytes", std::string("\0\1", 2));
+  add("torn", "")->set_damaged(true);
+  v1::SlotView& large = *add("large", "");
+  large.set_size(17'000);
+  large.set_data_left_out(true);
+  const RowContent content{.attributes = {"agent"}, .slots = {"text", "bytes", "torn", "large"}};
+  std::ostringstream out;
+  TableWriter table(out);
+  table.Write({SessionHeading(content), SessionRow(sessions[0], content),
+               SessionRow(sessions[1], content)});
+  EXPECT_EQ(out.str(),
+            "SESSION  STATE  REVISION  MESSAGES  UPDATED               PROJECT  TITLE  "
+            "agent      text  bytes    torn     large\n"
+            "s        idle   0         0         2023-11-14T22:13:20Z  /p       t      "
+            "plan\\nner  {}    2 bytes  damaged  17000 bytes\n"
+            "s        idle   0         0         2023-11-14T22:13:20Z  /p       t      "
+            "-          -     -        -        -\n");
+}
+
 TEST(Times, AreWholeSecondsForPeople) {
   EXPECT_EQ(ShortDuration(absl::Nanoseconds(59'987'654'321)), "59s");
   EXPECT_EQ(ShortDuration(absl::Nanoseconds(250'654'321)), "250ms");
