@@ -20,7 +20,7 @@ namespace holdfast::cli {
 // How one list is read and shown.
 template <typename Request, typename Reply>
 struct List {
-  ListMethod<Request, Reply> method;
+  SessionMethod<Request, Reply> method;
   const PageOptions& page;
   // Completes the request.
   std::function<grpc::Status(const SessionCalls&, Request&)> prepare;

@@ -28,22 +28,18 @@ grpc::Status SessionCalls::Get(const Target& target, v1::Session& session) const
   v1::GetSessionRequest request;
   request.set_session_id(target.session_id);
   v1::GetSessionResponse reply;
-  const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
-    return connection_.sessions().GetSession(&context, request, &reply);
-  });
+  grpc::Status status = Send(&Sessions::GetSession, request, reply);
   session = std::move(*reply.mutable_session());
-  return result.status;
+  return status;
 }
 
 grpc::Status SessionCalls::LookupLatest(const std::string& root, v1::Session& session) const {
   v1::LookupLatestSessionRequest request;
   request.set_project_root(AbsoluteRoot(root));
   v1::LookupLatestSessionResponse reply;
-  const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
-    return connection_.sessions().LookupLatestSession(&context, request, &reply);
-  });
+  grpc::Status status = Send(&Sessions::LookupLatestSession, request, reply);
   session = std::move(*reply.mutable_session());
-  return result.status;
+  return status;
 }
 
 grpc::Status SessionCalls::Resolve(const Target& target, std::string& session_id) const {
@@ -97,74 +93,7 @@ grpc::Status SessionCalls::ReadItemPage(const v1::ReadItemsRequest& request,
 
 grpc::Status SessionCalls::PutItems(const v1::PutItemsRequest& request,
                                     v1::PutItemsResponse& reply) const {
-  const auto attempt = [&](grpc::ClientContext& context) {
-    return connection_.items().PutItems(&context, request, &reply);
-  };
-  return caller_.Call(attempt).status;
-}
-
-grpc::Status SessionCalls::Resume(const v1::ResumeSessionRequest& request,
-                                  v1::ResumeSessionResponse& reply) const {
-  const auto attempt = [&](grpc::ClientContext& context) {
-    return connection_.sessions().ResumeSession(&context, request, &reply);
-  };
-  return caller_.Call(attempt).status;
-}
-
-grpc::Status SessionCalls::Release(const v1::ReleaseLeaseRequest& request,
-                                   v1::ReleaseLeaseResponse& reply) const {
-  const auto attempt = [&](grpc::ClientContext& context) {
-    return connection_.sessions().ReleaseLease(&context, request, &reply);
-  };
-  return caller_.Call(attempt).status;
-}
-
-grpc::Status SessionCalls::Restore(const v1::RestoreSessionRequest& request,
-                                   v1::RestoreSessionResponse& reply) const {
-  const auto attempt = [&](grpc::ClientContext& context) {
-    return connection_.sessions().RestoreSession(&context, request, &reply);
-  };
-  return caller_.Call(attempt).status;
-}
-
-grpc::Status SessionCalls::PutCheckpoint(const v1::PutCheckpointRequest& request,
-                                         v1::PutCheckpointResponse& reply) const {
-  const auto attempt = [&](grpc::ClientContext& context) {
-    return connection_.sessions().PutCheckpoint(&context, request, &reply);
-  };
-  return caller_.Call(attempt).status;
-}
-
-grpc::Status SessionCalls::DeleteCheckpoint(const v1::DeleteCheckpointRequest& request,
-                                            v1::DeleteCheckpointResponse& reply) const {
-  const auto attempt = [&](grpc::ClientContext& context) {
-    return connection_.sessions().DeleteCheckpoint(&context, request, &reply);
-  };
-  return caller_.Call(attempt).status;
-}
-
-grpc::Status SessionCalls::Cancel(const v1::CancelSessionRequest& request,
-                                  v1::CancelSessionResponse& reply) const {
-  const auto attempt = [&](grpc::ClientContext& context) {
-    return connection_.sessions().CancelSession(&context, request, &reply);
-  };
-  return caller_.Call(attempt).status;
-}
-
-grpc::Status SessionCalls::Close(const v1::CloseSessionRequest& request,
-                                 v1::CloseSessionResponse& reply) const {
-  const auto attempt = [&](grpc::ClientContext& context) {
-    return connection_.sessions().CloseSession(&context, request, &reply);
-  };
-  return caller_.Call(attempt).status;
-}
-
-grpc::Status SessionCalls::Delete(const v1::DeleteSessionRequest& request,
-                                  v1::DeleteSessionResponse& reply) const {
-  const auto attempt = [&](grpc::ClientContext& context) {
-    return connection_.sessions().DeleteSession(&context, request, &reply);
-  };
-  return caller_.Call(attempt).status;
+  return SendTo(connection_.items(), &v1::ItemService::StubInterface::PutItems, request, reply);
 }
 
 }  // namespace holdfast::cli

@@ -26,9 +26,12 @@ struct Target {
 // A project root as the server knows it. A relative one is taken from the current directory.
 std::string AbsoluteRoot(const std::string& root);
 
-// A list method of SessionService.
+// A unary method of a service.
+template <typename Service, typename Request, typename Reply>
+using UnaryMethod = grpc::Status (Service::*)(grpc::ClientContext*, const Request&, Reply*);
+// One of SessionService.
 template <typename Request, typename Reply>
-using ListMethod = grpc::Status (Sessions::*)(grpc::ClientContext*, const Request&, Reply*);
+using SessionMethod = UnaryMethod<Sessions, Request, Reply>;
 
 // Each fills its result and returns OK, or returns the refusal. Any thread may call.
 class SessionCalls final {
@@ -47,16 +50,13 @@ class SessionCalls final {
   // Ends with the list, behind `limit` items (0: no limit), or when `take` returns false. Holds one
   // page. Replaces the request's page size. The items of a reply are its field 1.
   template <typename Request, typename Reply>
-  grpc::Status ReadPages(ListMethod<Request, Reply> method, Request request, uint64_t limit,
+  grpc::Status ReadPages(SessionMethod<Request, Reply> method, Request request, uint64_t limit,
                          absl::FunctionRef<bool(Reply&)> take) const {
     for (uint64_t read = 0;;) {
       request.set_page_size(PageSize(limit, read));
       Reply page;
-      const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
-        page.Clear();
-        return (connection_.sessions().*method)(&context, request, &page);
-      });
-      if (!result.status.ok()) return result.status;
+      const grpc::Status status = Send(method, request, page);
+      if (!status.ok()) return status;
       read += CountItems(page);
       request.set_page_token(page.next_page_token());
       const bool more = take(page) && !request.page_token().empty();
@@ -68,27 +68,27 @@ class SessionCalls final {
   grpc::Status ReadItemPages(v1::ReadItemsRequest request, uint64_t limit,
                              absl::FunctionRef<bool(ItemEntryPage&)> take) const;
 
+  // Sends one request.
+  template <typename Request, typename Reply>
+  grpc::Status Send(SessionMethod<Request, Reply> method, const Request& request,
+                    Reply& reply) const {
+    return SendTo(connection_.sessions(), method, request, reply);
+  }
   grpc::Status PutItems(const v1::PutItemsRequest& request, v1::PutItemsResponse& reply) const;
-  grpc::Status Resume(const v1::ResumeSessionRequest& request,
-                      v1::ResumeSessionResponse& reply) const;
-  grpc::Status Release(const v1::ReleaseLeaseRequest& request,
-                       v1::ReleaseLeaseResponse& reply) const;
-  grpc::Status Restore(const v1::RestoreSessionRequest& request,
-                       v1::RestoreSessionResponse& reply) const;
-  grpc::Status PutCheckpoint(const v1::PutCheckpointRequest& request,
-                             v1::PutCheckpointResponse& reply) const;
-  grpc::Status DeleteCheckpoint(const v1::DeleteCheckpointRequest& request,
-                                v1::DeleteCheckpointResponse& reply) const;
-  grpc::Status Cancel(const v1::CancelSessionRequest& request,
-                      v1::CancelSessionResponse& reply) const;
-  grpc::Status Close(const v1::CloseSessionRequest& request, v1::CloseSessionResponse& reply) const;
-  grpc::Status Delete(const v1::DeleteSessionRequest& request,
-                      v1::DeleteSessionResponse& reply) const;
 
  private:
   // Of the next page, when `read` items of `limit` have been read.
   static int32_t PageSize(uint64_t limit, uint64_t read);
   static uint64_t CountItems(const google::protobuf::Message& page);
+  template <typename Service, typename Request, typename Reply>
+  grpc::Status SendTo(Service& service, UnaryMethod<Service, Request, Reply> method,
+                      const Request& request, Reply& reply) const {
+    const auto attempt = [&](grpc::ClientContext& context) {
+      reply.Clear();
+      return (service.*method)(&context, request, &reply);
+    };
+    return caller_.Call(attempt).status;
+  }
   // Replaces `page` by the one that `request` asks for.
   grpc::Status ReadItemPage(const v1::ReadItemsRequest& request, ItemEntryPage& page) const;
 

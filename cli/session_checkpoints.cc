@@ -76,7 +76,7 @@ ExitCode RunDelete(const SessionCommand& command, const CheckpointOptions& optio
     request.set_revision(static_cast<int64_t>(options.revision));
     if (options.revision == 0) request.set_name(options.put.name());
     v1::DeleteCheckpointResponse reply;
-    const grpc::Status status = calls.DeleteCheckpoint(request, reply);
+    const grpc::Status status = calls.Send(&Sessions::DeleteCheckpoint, request, reply);
     if (!status.ok()) return status;
     WriteAnswer(command.invocation(), id, reply, "has no such checkpoint any more");
     return status;
@@ -100,7 +100,7 @@ ExitCode RunCheckpoint(const SessionCommand& command, const CheckpointOptions& o
     if (options.reject) request.set_status(v1::CHECKPOINT_STATUS_REJECTED);
     if (options.approve) request.set_status(v1::CHECKPOINT_STATUS_VALID);
     v1::PutCheckpointResponse reply;
-    const grpc::Status status = calls.PutCheckpoint(request, reply);
+    const grpc::Status status = calls.Send(&Sessions::PutCheckpoint, request, reply);
     if (!status.ok()) return status;
     WriteAnswer(command.invocation(), id, reply, PutSentence(reply.checkpoint()));
     return status;

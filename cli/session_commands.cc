@@ -159,7 +159,7 @@ void ReleaseUnwritten(const SessionCommand& command, const SessionCalls& calls,
   request.set_session_id(id);
   request.set_lease_token(reply.lease_token());
   v1::ReleaseLeaseResponse released;
-  const bool given_back = calls.Release(request, released).ok();
+  const bool given_back = calls.Send(&Sessions::ReleaseLease, request, released).ok();
   command.invocation().err << "holdfast: " << Printable(id)
                            << " was resumed, but its token could not be written: the lease "
                            << (given_back ? "was given back" : "stays until it expires") << '\n';
@@ -168,7 +168,7 @@ void ReleaseUnwritten(const SessionCommand& command, const SessionCalls& calls,
 ExitCode RunResume(const SessionCommand& command, const ResumeOptions& options) {
   return command.RunOn(options.target, [&](const SessionCalls& calls, const std::string& id) {
     v1::ResumeSessionResponse reply;
-    grpc::Status status = calls.Resume(ToRequest(options, id), reply);
+    grpc::Status status = calls.Send(&Sessions::ResumeSession, ToRequest(options, id), reply);
     if (!status.ok()) return status;
     const bool written = WriteToken(command, reply);
     if (written && !command.invocation().json()) WriteReport(command.invocation().out, reply);
@@ -266,7 +266,7 @@ ExitCode RunCancel(const SessionCommand& command, const CancelOptions& options) 
     if (!status.ok()) return status;
     const v1::CancelSessionRequest request = ToRequest(options, session);
     v1::CancelSessionResponse reply;
-    status = calls.Cancel(request, reply);
+    status = calls.Send(&Sessions::CancelSession, request, reply);
     if (!status.ok()) return status;
     if (command.invocation().json()) {
       WriteJson(command.invocation(), ToJson(reply));
@@ -316,9 +316,9 @@ struct EndOptions {
 };
 
 // Sends `Request` for one session, and prints the reply, or `sentence(reply)` as text.
-template <typename Request, typename Response, typename Send, typename Sentence>
-ExitCode RunEnd(const SessionCommand& command, const EndOptions& options, Send send,
-                Sentence sentence) {
+template <typename Request, typename Response, typename Sentence>
+ExitCode RunEnd(const SessionCommand& command, const EndOptions& options,
+                SessionMethod<Request, Response> method, Sentence sentence) {
   return command.RunOn(options.target, [&](const SessionCalls& calls, const std::string& id) {
     Request request;
     request.set_request_id(NewRequestId());
@@ -326,7 +326,7 @@ ExitCode RunEnd(const SessionCommand& command, const EndOptions& options, Send s
     request.set_session_uid(options.target.session_uid);
     request.set_lease_token(options.token);
     Response reply;
-    grpc::Status status = (calls.*send)(request, reply);
+    grpc::Status status = calls.Send(method, request, reply);
     if (!status.ok()) return status;
     if (command.invocation().json()) {
       nlohmann::ordered_json object = ToJson(reply);
@@ -369,8 +369,7 @@ void AddClose(CLI::App& session, const SessionCommandPtr& command) {
       "  holdfast session close 4f1c2d3e --token \"$token\"");
   close->callback([command, options] {
     command->invocation().command = [command, options] {
-      return RunEnd<v1::CloseSessionRequest, v1::CloseSessionResponse>(
-          *command, *options, &SessionCalls::Close, ClosedSentence);
+      return RunEnd(*command, *options, &Sessions::CloseSession, ClosedSentence);
     };
   });
 }
@@ -381,8 +380,7 @@ void AddDelete(CLI::App& session, const SessionCommandPtr& command) {
   remove->footer("Example:\n  holdfast session delete 4f1c2d3e");
   remove->callback([command, options] {
     command->invocation().command = [command, options] {
-      return RunEnd<v1::DeleteSessionRequest, v1::DeleteSessionResponse>(
-          *command, *options, &SessionCalls::Delete, DeletedSentence);
+      return RunEnd(*command, *options, &Sessions::DeleteSession, DeletedSentence);
     };
   });
 }

@@ -66,7 +66,7 @@ ExitCode RunRestore(const SessionCommand& command, const RestoreOptions& options
     grpc::Status status = calls.Get(options.target, session);
     if (!status.ok()) return status;
     v1::RestoreSessionResponse reply;
-    status = calls.Restore(RestoreRequest(options, session), reply);
+    status = calls.Send(&Sessions::RestoreSession, RestoreRequest(options, session), reply);
     if (!status.ok()) return status;
     const Invocation& invocation = command.invocation();
     if (invocation.json()) {
