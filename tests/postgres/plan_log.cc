@@ -45,7 +45,7 @@ void AddLine(const std::string& line, Plan& plan) {
     plan.in_scan = true;
   } else if (is_node && std::regex_search(line, found, kBitmap) && plan.in_scan) {
     plan.scans.back().index = found[1];
-  } else if (is_node) {
+  } else if (is_node || absl::StrContains(line, "(never executed)")) {
     plan.in_scan = false;
   } else if (plan.in_scan && line.find(kCondition) != std::string::npos) {
     plan.scans.back().condition = line.substr(line.find(kCondition) + kCondition.size());
