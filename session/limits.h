@@ -49,9 +49,14 @@ inline constexpr size_t kAttributeBytesPerSession = 64 * kKiB;
 // Slots that one session may have, and owners that one read may name.
 inline constexpr size_t kSlotsPerSession = 4096;
 inline constexpr size_t kOwnersPerRead = 256;
-// Owners whose slots a row of a listing brings, and up to which size it brings the data of one.
+// Owners whose slots a row of a listing brings, or one read of a batch, and up to which size a row
+// brings the data of one.
 inline constexpr size_t kSlotsPerRow = 16;
 inline constexpr size_t kSlotBytesInRow = 16 * kKiB;
+// Sessions that one call reads, and items that it names of each. What says of them that they had no
+// room has room in kPageBytes.
+inline constexpr size_t kSessionsPerBatch = 16;
+inline constexpr size_t kItemsPerBatchRead = 32;
 inline constexpr size_t kLeasesPerRenewal = 1000;
 // Cancel requests that one reply to a renewal carries altogether, in bytes; leases beyond say that
 // theirs were left out.

@@ -4,6 +4,7 @@
 #include "server/rpc/call/unary_command.h"
 #include "server/rpc/convert/commands.h"
 #include "server/rpc/convert/replies.h"
+#include "server/rpc/read/batch_reads.h"
 #include "server/rpc/read/item_lists.h"
 #include "server/rpc/read/read_session_reactor.h"
 #include "server/rpc/read/reads.h"
@@ -49,6 +50,11 @@ SessionService::Reactor* SessionService::CreateSession(Context* context, const B
 SessionService::Reactor* SessionService::GetSession(Context* context, const Bytes* request,
                                                     Bytes* response) {
   return Read({"GetSession", context, request, response}, ServeGetSession);
+}
+
+SessionService::Reactor* SessionService::BatchGetSessions(Context* context, const Bytes* request,
+                                                          Bytes* response) {
+  return Read({"BatchGetSessions", context, request, response}, ServeBatchGetSessions);
 }
 
 SessionService::Reactor* SessionService::LookupLatestSession(Context* context, const Bytes* request,

@@ -19,6 +19,7 @@ namespace pb = ::holdfast::v1;
 using RawSessionService =
     RawMethods<pb::SessionService::Service, pb::SessionService::WithRawCallbackMethod_CreateSession,
                pb::SessionService::WithRawCallbackMethod_GetSession,
+               pb::SessionService::WithRawCallbackMethod_BatchGetSessions,
                pb::SessionService::WithRawCallbackMethod_LookupLatestSession,
                pb::SessionService::WithRawCallbackMethod_UpdateSession,
                pb::SessionService::WithRawCallbackMethod_ListSessions,
@@ -60,6 +61,7 @@ class SessionService final : public RawSessionService {
 
   Reactor* CreateSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* GetSession(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* BatchGetSessions(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* LookupLatestSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* UpdateSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* ListSessions(Context* context, const Bytes* request, Bytes* response) override;

@@ -52,6 +52,7 @@ const std::vector<std::string> kSheet = {
     "ListJournalEntries: journal",
     "ListEvents: events",
     "ListAuditRecords: audit",
+    "BatchGetSessions: load load slots_of items_of messages",
     "ListSessions: list_up",
     "ListSessions with slots: list_up_slots",
     "GetRequestOutcome: load_flushed",
@@ -107,6 +108,15 @@ class RpcCost : public FaultsTest {
     call("ListJournalEntries", &Stub::ListJournalEntries, Of<pb::ListJournalEntriesRequest>());
     call("ListEvents", &Stub::ListEvents, Of<pb::ListEventsRequest>());
     call("ListAuditRecords", &Stub::ListAuditRecords, Of<pb::ListAuditRecordsRequest>());
+    pb::BatchGetSessionsRequest batch;
+    batch.add_reads()->set_session_id("one");
+    pb::SessionRead& with_content = *batch.add_reads();
+    with_content.set_session_id("one");
+    with_content.add_owners("memory");
+    with_content.add_items()->set_collection("notes");
+    with_content.mutable_items(0)->set_key("k");
+    with_content.set_tail_messages(2);
+    call("BatchGetSessions", &Stub::BatchGetSessions, batch);
     pb::ListSessionsRequest list;
     call("ListSessions", &Stub::ListSessions, list);
     list.add_read_slots("memory");

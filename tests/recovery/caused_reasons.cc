@@ -21,9 +21,15 @@ std::set<std::string> DeclaredFor(const MethodDescriptor& method) {
   return reasons;
 }
 
-// A renewal of leases succeeds as a call: its reply has the refusal of each lease.
+// A renewal of leases and a read of several sessions succeed as calls: the reply has the refusal of
+// each lease and of each session.
 std::string AnsweredReason(const MethodDescriptor& method, const RawAnswer& answer) {
   if (!answer.message) return VerdictOf(answer.status).reason;
+  pb::BatchGetSessionsResponse read;
+  const bool has_refusal = method.output_type() == pb::BatchGetSessionsResponse::descriptor() &&
+                           read.ParseFromString(answer.reply) && read.results_size() > 0 &&
+                           read.results(0).has_status();
+  if (has_refusal) return VerdictOf(read.results(0).status()).reason;
   pb::RenewLeasesResponse renewed;
   const bool has_failure = method.output_type() == pb::RenewLeasesResponse::descriptor() &&
                            renewed.ParseFromString(answer.reply) && renewed.failures_size() > 0;

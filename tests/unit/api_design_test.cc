@@ -82,12 +82,13 @@ TEST(ApiDesign, Aip0136RequestsAndResponsesAreNamedAfterTheirMethod) {
   }
 }
 
-// A method begins with a verb. Status and Echo are those of every gRPC service of operators.
+// A method begins with a verb; BatchGet is that of AIP-231. Status and Echo are those of every gRPC
+// service of operators.
 TEST(ApiDesign, Aip0136MethodsBeginWithAVerb) {
   const std::vector<std::string> verbs = {
-      "Create", "Get",    "Lookup",  "Update",   "List",  "Resume", "Read",   "Begin",
-      "Append", "Commit", "Abandon", "Cancel",   "Close", "Delete", "Renew",  "Release",
-      "Watch",  "Verify", "Write",   "Describe", "Check", "Put",    "Restore"};
+      "Create", "Get",    "Lookup",  "Update",   "List",  "Resume", "Read",    "Begin",
+      "Append", "Commit", "Abandon", "Cancel",   "Close", "Delete", "Renew",   "Release",
+      "Watch",  "Verify", "Write",   "Describe", "Check", "Put",    "Restore", "BatchGet"};
   for (const MethodDescriptor* method : ApiMethods()) {
     if (method->name() == "Status" || method->name() == "Echo") continue;
     bool begins = false;

@@ -10,8 +10,9 @@
 namespace holdfast {
 
 // By service and in the order of its file in protos/.
-inline constexpr std::array<std::string_view, 40> kMethods = {"CreateSession",
+inline constexpr std::array<std::string_view, 41> kMethods = {"CreateSession",
                                                               "GetSession",
+                                                              "BatchGetSessions",
                                                               "LookupLatestSession",
                                                               "UpdateSession",
                                                               "ListSessions",

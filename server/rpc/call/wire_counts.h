@@ -38,6 +38,7 @@ inline constexpr std::array kRepeatedLimits = {
     RepeatedLimit{"holdfast.v1.AppendAuditRequest", "data", kAuditFacts},
     RepeatedLimit{"holdfast.v1.AppendJournalRequest", "entries", kEntriesPerChange},
     RepeatedLimit{"holdfast.v1.AppendJournalStreamRequest", "entries", kEntriesPerChange},
+    RepeatedLimit{"holdfast.v1.BatchGetSessionsRequest", "reads", kSessionsPerBatch},
     RepeatedLimit{"holdfast.v1.CommitTurnRequest", "messages", kMessagesPerChange},
     RepeatedLimit{"holdfast.v1.CommitTurnRequest", "slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.CommitTurnRequest", "deleted_slots", kSlotsPerChange},
@@ -73,6 +74,8 @@ inline constexpr std::array kRepeatedLimits = {
     // Of a session that is sent back; only its attributes are looked at.
     RepeatedLimit{"holdfast.v1.Session", "attributes", kAttributesPerSession},
     RepeatedLimit{"holdfast.v1.Session", "cancel_requests", kCancelRequestsPerSession},
+    RepeatedLimit{"holdfast.v1.SessionRead", "owners", kSlotsPerRow},
+    RepeatedLimit{"holdfast.v1.SessionRead", "items", kItemsPerBatchRead},
     RepeatedLimit{"holdfast.v1.UpdateSessionRequest", "expected_attributes", kAttributesPerSession},
     RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "messages", kMessagesPerChange},
     RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "slots", kSlotsPerChange},
