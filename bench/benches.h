@@ -44,6 +44,8 @@ absl::Status BenchAppendFs(const Plan& plan, Figures& figures);
 absl::Status BenchResumeFs(const Plan& plan, Figures& figures);
 absl::Status BenchItemsFs(const Plan& plan, Figures& figures);
 absl::Status BenchItemsPg(const Plan& plan, Figures& figures);
+absl::Status BenchBranchFs(const Plan& plan, Figures& figures);
+absl::Status BenchBranchPg(const Plan& plan, Figures& figures);
 absl::Status BenchListFs(const Plan& plan, Figures& figures);
 absl::Status BenchMemoryFs(const Plan& plan, Figures& figures);
 absl::Status BenchOverload(const Plan& plan, Figures& figures);

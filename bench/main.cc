@@ -23,12 +23,13 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 22> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 24> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
                                              {.name = "append-fs", .run = BenchAppendFs},
                                              {.name = "recover-fs", .run = BenchRecoverFs},
                                              {.name = "resume-fs", .run = BenchResumeFs},
                                              {.name = "list-fs", .run = BenchListFs},
                                              {.name = "items-fs", .run = BenchItemsFs},
+                                             {.name = "branch-fs", .run = BenchBranchFs},
                                              {.name = "memory-fs", .run = BenchMemoryFs},
                                              {.name = "space-fs", .run = BenchSpaceFs},
                                              {.name = "overload", .run = BenchOverload},
@@ -40,6 +41,7 @@ constexpr std::array<Bench, 22> kBenches = {{{.name = "commit-fs", .run = BenchC
                                              {.name = "resume-pg", .run = BenchResumePg},
                                              {.name = "list-pg", .run = BenchListPg},
                                              {.name = "items-pg", .run = BenchItemsPg},
+                                             {.name = "branch-pg", .run = BenchBranchPg},
                                              {.name = "memory-pg", .run = BenchMemoryPg},
                                              {.name = "space-pg", .run = BenchSpacePg},
                                              {.name = "scale-pg", .run = BenchScalePg},
