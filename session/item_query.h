@@ -4,6 +4,7 @@
 
 #include "session/ids.h"
 #include "session/item.h"
+#include "session/limits.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,8 @@ struct ItemQuery {
   std::optional<std::string> after;  // only behind this key, in that order
   ItemLabels labels;                 // only items that have all of them
   bool data = false;                 // else only its size
+  // Of a read by labels: how many items the page looks at; from 1 to kItemsLookedAt.
+  uint32_t look_most = kItemsLookedAt;
 };
 
 struct ItemView {
@@ -34,6 +37,7 @@ struct ItemPage {
   std::vector<ItemView> items;
   // The last key that was looked at, behind which the next page begins; nullopt: none was.
   std::optional<std::string> last;
+  uint64_t looked_at = 0;     // items up to `last`, with those that have not the labels
   bool end = false;           // nothing is behind `last`
   ItemVersion items_version;  // of the session, when the page was read
 };

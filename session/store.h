@@ -393,7 +393,8 @@ class SessionStore {
   // [C270] A page of the items of one collection, ascending by key, bytewise, behind `after`,
   // [C271] or descending; [C272] of a range only, or [C273] those of the named keys that are there.
   // [C274] Only items that have all of the labels, with type and value; such a page looks at no
-  // more than kItemsLookedAt items, [C275] says where it stopped, and may be empty before the end.
+  // more than `look_most` items, [C275] says how many it looked at and where it stopped, and may be
+  // empty before the end.
   // [C276] Items come as they were written, [C277] their data only if asked, and their size always.
   // [C278] A page shows one state of the session. Its bytes are those of the items as it brings
   // them, by ItemBytes.

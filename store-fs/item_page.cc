@@ -2,7 +2,6 @@
 
 #include "platform/status_macros.h"
 #include "session/codec/item_facts.h"
-#include "session/limits.h"
 #include "store-fs/layout.h"
 
 #include <algorithm>
@@ -77,12 +76,13 @@ absl::StatusOr<std::optional<ItemPage>> ItemPageReader::Read() {
 
 absl::StatusOr<std::optional<ItemPage>> ItemPageReader::ReadFrom(const NextCandidate& next) {
   const uint64_t look_at =
-      query_.labels.empty() ? std::numeric_limits<uint64_t>::max() : kItemsLookedAt;
+      query_.labels.empty() ? std::numeric_limits<uint64_t>::max() : query_.look_most;
   ItemPage page;
   page.uid = look_.uid;
   page.items_version = look_.items_version;
   uint64_t bytes = 0;
   for (uint64_t looked = 0;; ++looked) {
+    page.looked_at = looked;
     ASSIGN_OR_RETURN(const std::optional<Candidate> candidate, next());
     if (!candidate) {
       page.end = !look_.is_cut;

@@ -20,7 +20,7 @@ constexpr size_t kNewerAtFirst = 1024;
 
 size_t NewerNeeded(const ItemQuery& query, PageLimit limit) {
   const size_t shown = std::max<size_t>(kNewerAtFirst, 2 * size_t{limit.items});
-  return query.labels.empty() ? shown : kItemsLookedAt + 1;
+  return query.labels.empty() ? shown : size_t{query.look_most} + 1;
 }
 
 }  // namespace

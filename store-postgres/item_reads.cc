@@ -30,11 +30,11 @@ std::string SqlOf(const char* rows, const char* order) {
   const std::string sql = absl::StrReplaceAll(
       "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left, NULL::bytea,"
       " NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bytea, NULL::bytea,"
-      " NULL::boolean, NULL::boolean"
+      " NULL::boolean, NULL::boolean, NULL::bigint"
       " FROM holdfast.current_session s WHERE s.tenant = $1 AND s.session_id = $2"
       " UNION ALL "
       "SELECT NULL, NULL, NULL, NULL, NULL, NULL, p.key, p.version, p.created_at, p.updated_at,"
-      " p.size, p.facts, CASE WHEN $8 THEN p.data END, p.wanted, p.ends"
+      " p.size, p.facts, CASE WHEN $8 THEN p.data END, p.wanted, p.ends, p.n"
       " FROM (SELECT * FROM (SELECT v.*, row_number() OVER o AS n,"
       "   lead(v.version) OVER o IS NULL AS ends, count(*) FILTER (WHERE v.wanted) OVER o AS found,"
       "   coalesce(sum(v.bytes - CASE WHEN $8 THEN 0 ELSE v.size END)"
@@ -77,7 +77,8 @@ enum ItemRowColumn : size_t {
   kItemFacts,
   kItemData,
   kItemWanted,
-  kItemEnds
+  kItemEnds,
+  kItemLookedAt
 };
 constexpr size_t kFirstItemRow = 1;  // behind the head's
 
@@ -115,7 +116,7 @@ Params ItemParams(const SessionKey& key, const ItemQuery& query, PageLimit limit
   Params params = KeyParams(key);
   params.Text(query.collection);
   PutLabels(query.labels, params);
-  params.Int(query.labels.empty() ? Clamped(limit.items) : int64_t{kItemsLookedAt});
+  params.Int(query.labels.empty() ? Clamped(limit.items) : int64_t{query.look_most});
   params.Int(Clamped(limit.items)).Int(Clamped(limit.bytes)).Bool(query.data);
   if (query.keys.empty()) {
     PutRange(query, params);
@@ -153,6 +154,7 @@ absl::StatusOr<ItemPage> Reads::Items(const SessionKey& key, const ItemQuery& qu
   for (size_t row = kFirstItemRow; row < rows.size(); ++row) {
     page.last = std::string(rows.Bytes(row, kItemKey));
     page.end = rows.Bool(row, kItemEnds);
+    page.looked_at = static_cast<uint64_t>(rows.Int(row, kItemLookedAt));
     if (rows.Bool(row, kItemWanted)) page.items.push_back(ReadItem(rows, row, query.collection));
   }
   return page;

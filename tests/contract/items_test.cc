@@ -509,9 +509,17 @@ TEST_P(Contract, C275_SaysWhereAPageByLabelsStopped) {
   EXPECT_FALSE(first.end);
   ASSERT_TRUE(first.last.has_value());
   EXPECT_EQ(*first.last, absl::StrCat(absl::Dec(kItemsLookedAt - 1, absl::kZeroPad6)));
+  EXPECT_EQ(first.looked_at, kItemsLookedAt);
   query.after = first.last;
+  query.look_most = kMore - 1;
+  const ItemPage fewer = Items(query);
+  EXPECT_THAT(fewer.items, IsEmpty());
+  EXPECT_FALSE(fewer.end);
+  EXPECT_EQ(fewer.looked_at, kMore - 1);
+  query.look_most = kItemsLookedAt;
   const ItemPage second = Items(query);
   EXPECT_EQ(second.items.size(), 1U);
+  EXPECT_EQ(second.looked_at, kMore);
   EXPECT_TRUE(second.end);
 }
 

@@ -134,7 +134,6 @@ ItemPage PageOfItems(const ItemMap& items, const ItemQuery& query, PageLimit lim
   ItemPage page;
   page.end = true;
   size_t bytes = 0;
-  uint32_t looked_at = 0;
   for (const Item* item : wanted) {
     const std::string& key = item->name.key;
     const bool behind =
@@ -142,14 +141,15 @@ ItemPage PageOfItems(const ItemMap& items, const ItemQuery& query, PageLimit lim
     if (!behind) continue;
     const bool shown = HasLabels(*item, query.labels);
     if (shown) bytes += ItemBytes(*item) - (query.data ? 0 : item->data.size());
-    const bool full = page.items.size() == limit.items || looked_at == kItemsLookedAt ||
+    const bool looked_enough = !query.labels.empty() && page.looked_at == query.look_most;
+    const bool full = page.items.size() == limit.items || looked_enough ||
                       (bytes > limit.bytes && !page.items.empty());
     if (full) {
       page.end = false;
       break;
     }
     page.last = key;
-    ++looked_at;
+    ++page.looked_at;
     if (!shown) continue;
     page.items.push_back({.item = *item, .size = item->data.size()});
     if (!query.data) page.items.back().item.data = SharedBytes();
