@@ -93,8 +93,10 @@ inline constexpr uint64_t kItemsPerSession = 1'000'000;
 inline constexpr uint64_t kItemBytesPerSession = uint64_t{16} * 1024 * kMiB;
 // Items that the deletes of one change find.
 inline constexpr uint64_t kItemsPerDelete = 100'000;
-// Items that one page of a read by labels looks at.
+// Items that one page of a read by labels looks at, of all its sessions together.
 inline constexpr uint32_t kItemsLookedAt = 10'000;
+// Sessions that one page of a read of a group's items reads.
+inline constexpr uint32_t kSessionsPerItemPage = 256;
 // Items of a page that is no range, when each of them brings those that are attached to it.
 inline constexpr uint32_t kItemsWithAttached = 16;
 

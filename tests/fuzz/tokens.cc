@@ -28,6 +28,25 @@ void Page(const std::string& text) {
           "a page token changes when it is written back");
 }
 
+void Group(const std::string& text) {
+  const StoreDescription store{.kind = "fs",
+                               .store = *StoreId::Parse("11111111-2222-4333-8444-555555555555"),
+                               .incarnation = Incarnation(1)};
+  const ItemsRequest request{.method = "ReadItems",
+                             .key = {.tenant = *TenantId::Parse("default"), .session = SessionId()},
+                             .filters = ""};
+  const auto end = ReadGroupToken(store, request, text);
+  if (!end.ok()) return;
+  Require(SessionId::Parse(end->session.id).has_value(), "a page token names no session");
+  Require(MakeGroupToken(store, request, *end) == text, "one page token has two texts");
+}
+
+// A token of one list is none of another.
+void AnyPage(const std::string& text) {
+  Page(text);
+  Group(text);
+}
+
 }  // namespace
 
 void Tokens(std::string_view bytes) {
@@ -38,11 +57,11 @@ void Tokens(std::string_view bytes) {
     case 0:
       return Lease(rest);
     case 1:
-      return Page(rest);
+      return AnyPage(rest);
     case 2:
       return Lease("hf1." + absl::WebSafeBase64Escape(rest));
     default:
-      return Page(absl::WebSafeBase64Escape(rest));
+      return AnyPage(absl::WebSafeBase64Escape(rest));
   }
 }
 

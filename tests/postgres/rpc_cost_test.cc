@@ -1,6 +1,8 @@
 // What calls of the wire cost in statements of the database, as its own log has them: at ten
 // messages and at ten thousand.
+#include "holdfast/v1/item_service.grpc.pb.h"
 #include "tests/postgres/faults_fixture.h"
+#include "tests/support/channel.h"
 #include "tests/support/requests.h"
 
 #include "absl/strings/str_cat.h"
@@ -169,6 +171,51 @@ TEST_F(RpcCost, IsOneLoadMoreWhereTheHeadIsNotKnown) {
   Forget();
   served().client->Must(&Stub::BeginTurn, test::BeginRequest("one", token()));
   EXPECT_EQ(absl::StrJoin(Statements(), " "), "load change");
+}
+
+TEST_F(RpcCost, OfTheItemsOfAGroupIsOneListingAndOneReadOfEachSession) {
+  const auto items = pb::ItemService::NewStub(Connected(served().server.address()));
+  for (const std::string id : {"a", "b", "c"}) {
+    pb::CreateSessionRequest create = test::CreateRequest(id);
+    create.set_group("app/g");
+    served().client->Must(&Stub::CreateSession, create);
+    if (id == "b") continue;
+    pb::PutItemsRequest put;
+    put.set_request_id(test::NewRequestId());
+    put.set_session_id(id);
+    for (const char* const key : {"1", "2"}) {
+      put.add_puts()->mutable_item()->set_collection("notes");
+      put.mutable_puts()->rbegin()->mutable_item()->set_key(key);
+    }
+    grpc::ClientContext context;
+    pb::PutItemsResponse response;
+    const grpc::Status status = items->PutItems(&context, put, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+  }
+  // The statements of one page, behind which `request` goes on.
+  const auto page = [&](pb::ReadItemsRequest& request) {
+    Statements();
+    grpc::ClientContext context;
+    const auto reader = items->ReadItems(&context, request);
+    for (pb::ReadItemsResponse response; reader->Read(&response);) {
+      request.set_page_token(response.next_page_token());
+    }
+    EXPECT_TRUE(reader->Finish().ok());
+    return absl::StrJoin(Statements(), " ");
+  };
+  pb::ReadItemsRequest request;
+  request.set_collection("notes");
+  request.set_group("app/g");
+  EXPECT_EQ(page(request), "list_group_up items_up items_up items_up");
+  EXPECT_EQ(request.page_token(), "");
+  request.set_page_size(3);
+  EXPECT_EQ(page(request), "list_group_up items_up items_up items_up");
+  EXPECT_EQ(page(request), "items_up list_group_up");
+  EXPECT_EQ(request.page_token(), "");
+  request.clear_group();
+  request.set_group_prefix("app/");
+  request.set_page_size(0);
+  EXPECT_EQ(page(request), "list_groups_up items_up items_up items_up");
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "server/rpc/read/item_reader.h"
 
-#include "platform/encoding.h"
 #include "platform/status_macros.h"
 #include "server/rpc/convert/fields.h"
 #include "server/rpc/convert/items.h"
+#include "server/rpc/read/group_items.h"
+#include "server/rpc/read/item_filters.h"
 #include "server/rpc/read/page_size.h"
 #include "server/rpc/read/page_token.h"
-#include "session/codec/item_facts.h"
 #include "session/guard.h"
 #include "session/limits.h"
 
@@ -21,18 +21,6 @@ namespace {
 // About what an item takes beside its name and its data.
 constexpr size_t kItemShellBytes = 128;
 
-// What distinguishes the pages of one request from those of another.
-std::string FiltersOf(const RelatedQuery& related) {
-  const ItemQuery& query = related.page;
-  Encoder out;
-  out.Text(related.ancestors_of.value_or("")).Number(related.refs ? 1 : 0).Text(related.attached);
-  out.Text(query.collection).Text(query.range.start).Text(query.range.end);
-  out.Number(query.descending ? 1 : 0).Number(query.data ? 1 : 0).Number(query.keys.size());
-  for (const std::string& key : query.keys) out.Text(key);
-  for (const auto& [name, value] : query.labels) out.Text(EncodeLabel(name, value));
-  return out.Take();
-}
-
 }  // namespace
 
 ItemReader::ItemReader(Sessions& sessions, Caller caller, pb::ReadItemsRequest request)
@@ -42,7 +30,7 @@ absl::StatusOr<std::vector<Bytes>> ItemReader::Next() {
   std::vector<Bytes> responses;
   if (phase_ == Phase::kEnd) return responses;
   if (phase_ == Phase::kPage) {
-    RETURN_IF_ERROR(ReadPage());
+    RETURN_IF_ERROR(IsOfGroup(request_) ? ReadGroupPage() : ReadPage());
     phase_ = Phase::kItems;
   }
   size_t bytes = 0;
@@ -55,6 +43,7 @@ absl::StatusOr<std::vector<Bytes>> ItemReader::Next() {
   }
   if (AllTaken()) {
     items_.clear();
+    session_of_.clear();
     next_ = 0;
     responses.push_back(ToBytes(end_));
     phase_ = Phase::kEnd;
@@ -102,6 +91,25 @@ absl::Status ItemReader::ReadPage() {
   return absl::OkStatus();
 }
 
+absl::Status ItemReader::ReadGroupPage() {
+  ASSIGN_OR_RETURN(GroupItems read, ReadGroupItems(sessions_, caller_, request_));
+  for (SessionItems& of : read.sessions) {
+    session_of_.resize(items_.size() + of.items.size(), named_.size());
+    named_.push_back(std::move(of.session));
+    std::ranges::move(of.items, std::back_inserter(items_));
+  }
+  for (std::string& id : read.unreadable) end_.add_unreadable_sessions(std::move(id));
+  end_.set_next_page_token(std::move(read.next_page_token));
+  return absl::OkStatus();
+}
+
+void ItemReader::NameSession(pb::ItemPiece& piece) const {
+  if (session_of_.empty()) return;
+  const NamedSession& session = named_[session_of_[next_]];
+  piece.set_session_id(session.id.value());
+  if (session.uid) piece.set_session_uid(session.uid->value());
+}
+
 void ItemReader::FindMissing(const ItemQuery& query, const ItemPage& page) {
   for (const std::string& key : query.keys) {
     const bool before = query.after && key <= *query.after;
@@ -120,6 +128,7 @@ size_t ItemReader::AddPiece(pb::ReadItemsResponse& out) {
   pb::ItemPiece& piece = *out.add_pieces();
   if (sent_ == 0) {
     Write(view.item, *piece.mutable_item());
+    NameSession(piece);
   } else {
     piece.mutable_item()->set_collection(view.item.name.collection);
     piece.mutable_item()->set_key(view.item.name.key);
@@ -134,7 +143,7 @@ size_t ItemReader::AddPiece(pb::ReadItemsResponse& out) {
     ++next_;
     sent_ = 0;
   }
-  return size + kItemShellBytes + piece.item().key().size();
+  return size + kItemShellBytes + piece.item().key().size() + piece.session_id().size();
 }
 
 }  // namespace holdfast

@@ -35,8 +35,12 @@ class ItemReader {
   enum class Phase : uint8_t { kPage, kItems, kEnd };
 
   absl::Status ReadPage();
+  // The same of a group of sessions.
+  absl::Status ReadGroupPage();
   // The keys of the request, up to the end of the page, that have no item.
   void FindMissing(const ItemQuery& query, const ItemPage& page);
+  // Says in the first piece of the next item which session of a group has it.
+  void NameSession(pb::ItemPiece& piece) const;
   // Adds the next part of the next item.
   size_t AddPiece(pb::ReadItemsResponse& out);
   [[nodiscard]] bool AllTaken() const { return next_ == items_.size(); }
@@ -45,9 +49,11 @@ class ItemReader {
   const Caller caller_;
   const pb::ReadItemsRequest request_;
   Phase phase_ = Phase::kPage;
-  std::vector<ItemView> items_;  // in the order in which they are sent
-  size_t next_ = 0;              // of its items
-  uint64_t sent_ = 0;            // of that item's data
+  std::vector<ItemView> items_;      // in the order in which they are sent
+  std::vector<NamedSession> named_;  // the sessions of a group's page
+  std::vector<size_t> session_of_;   // of each item, its place in `named_`; empty for one session
+  size_t next_ = 0;                  // of its items
+  uint64_t sent_ = 0;                // of that item's data
   pb::ReadItemsResponse end_;
 };
 

@@ -56,6 +56,16 @@ std::string RequestSum(const StoreDescription& store, const ItemsRequest& reques
   return ShortSum(out.bytes());
 }
 
+void PutListKey(const ListKey& key, Encoder& out) {
+  out.Number(TimeNumber(key.created_at)).Text(key.id).Text(key.group);
+}
+
+ListKey TakeListKey(Decoder& in) {
+  ListKey key{.created_at = TimeOf(in.Number()), .id = std::string(in.Text())};
+  key.group = in.Text();
+  return key;
+}
+
 // What a token is bound to.
 struct Binding {
   const StoreDescription& store;
@@ -94,7 +104,7 @@ std::string Close(const Binding& binding, const Encoder& position) {
 std::string MakePageToken(const StoreDescription& store, const ListQuery& query,
                           const ListKey& last) {
   Encoder position;
-  position.Number(TimeNumber(last.created_at)).Text(last.id).Text(last.group);
+  PutListKey(last, position);
   return Close({store, QuestionSum(store, query)}, position);
 }
 
@@ -102,8 +112,7 @@ absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQ
                                       const std::string& token) {
   ASSIGN_OR_RETURN(const std::string body, Open({store, QuestionSum(store, query)}, token));
   Decoder in(body);
-  ListKey last{.created_at = TimeOf(in.Number()), .id = std::string(in.Text())};
-  last.group = in.Text();
+  ListKey last = TakeListKey(in);
   // A number has one spelling too.
   if (!in.Done() || MakePageToken(store, query, last) != token) {
     return InvalidField(kPageTokenField, "is not a page token");
@@ -127,6 +136,29 @@ absl::StatusOr<PageEnd> ReadItemsToken(const StoreDescription& store, const Item
   PageEnd end{.uid = *uid, .revision = Revision(in.Number()), .number = in.Number()};
   end.owner = in.Text();
   if (!in.Done() || MakeItemsToken(store, request, end) != token) {
+    return InvalidField(kPageTokenField, "is not a page token");
+  }
+  return end;
+}
+
+std::string MakeGroupToken(const StoreDescription& store, const ItemsRequest& request,
+                           const GroupEnd& end) {
+  Encoder position;
+  PutListKey(end.session, position);
+  position.Text(end.uid.value_or(SessionUid()).value()).Text(end.key);
+  return Close({store, RequestSum(store, request)}, position);
+}
+
+absl::StatusOr<GroupEnd> ReadGroupToken(const StoreDescription& store, const ItemsRequest& request,
+                                        const std::string& token) {
+  ASSIGN_OR_RETURN(const std::string body, Open({store, RequestSum(store, request)}, token));
+  Decoder in(body);
+  GroupEnd end{.session = TakeListKey(in), .uid = std::nullopt, .key = ""};
+  const std::string_view uid = in.Text();
+  end.uid = SessionUid::Parse(uid);
+  end.key = in.Text();
+  const bool is_valid = SessionId::Parse(end.session.id) && (end.uid || uid.empty());
+  if (!in.Done() || !is_valid || MakeGroupToken(store, request, end) != token) {
     return InvalidField(kPageTokenField, "is not a page token");
   }
   return end;

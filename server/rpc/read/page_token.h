@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,10 +23,10 @@ std::string MakePageToken(const StoreDescription& store, const ListQuery& query,
 absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQuery& query,
                                       const std::string& token);
 
-// A request for the items of one session, without its page.
+// A request for the items of one session, or of a group of them, without its page.
 struct ItemsRequest {
   std::string_view method;
-  SessionKey key;
+  SessionKey key;       // without a session for a group
   std::string filters;  // its other fields, as bytes that are the same for the same fields
 };
 
@@ -44,6 +45,22 @@ std::string MakeItemsToken(const StoreDescription& store, const ItemsRequest& re
 // The end behind which to go on. INVALID_FIELD page_token as ReadPageToken.
 absl::StatusOr<PageEnd> ReadItemsToken(const StoreDescription& store, const ItemsRequest& request,
                                        const std::string& token);
+
+// Where a page of the items of a group ended.
+struct GroupEnd {
+  ListKey session;  // the last one that was read; its id is a valid one
+  // Of that session, where something of it is left behind `key`.
+  std::optional<SessionUid> uid;
+  std::string key;
+};
+
+// The token that goes on with `request` behind `end`.
+std::string MakeGroupToken(const StoreDescription& store, const ItemsRequest& request,
+                           const GroupEnd& end);
+
+// The end behind which to go on. INVALID_FIELD page_token as ReadPageToken.
+absl::StatusOr<GroupEnd> ReadGroupToken(const StoreDescription& store, const ItemsRequest& request,
+                                        const std::string& token);
 
 }  // namespace holdfast
 
