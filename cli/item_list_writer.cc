@@ -1,6 +1,5 @@
 #include "cli/item_list_writer.h"
 
-#include "cli/item_row.h"
 #include "cli/json.h"
 #include "cli/page_options.h"
 
@@ -8,11 +7,13 @@
 
 namespace holdfast::cli {
 
-ItemListWriter::ItemListWriter(const Invocation& invocation)
-    : invocation_(invocation), json_(invocation), rows_(invocation.out, ItemHeading()) {}
+ItemListWriter::ItemListWriter(const Invocation& invocation, Row heading)
+    : invocation_(invocation), json_(invocation), rows_(invocation.out, std::move(heading)) {}
 
 bool ItemListWriter::Write(const ItemEntryPage& page) {
   missing_.insert(missing_.end(), page.end.missing_keys().begin(), page.end.missing_keys().end());
+  const auto& unreadable = page.end.unreadable_sessions();
+  unreadable_.insert(unreadable_.end(), unreadable.begin(), unreadable.end());
   for (const ItemEntry& entry : page.items) damaged_ = damaged_ || entry.damaged;
   next_ = page.end.next_page_token();
   if (invocation_.json()) {
@@ -31,6 +32,7 @@ void ItemListWriter::WriteJsonPage(const ItemEntryPage& page) {
   for (const ItemEntry& entry : page.items) items.push_back(ItemJson(entry));
   v1::ReadItemsResponse end = page.end;
   end.mutable_missing_keys()->Assign(missing_.begin(), missing_.end());
+  end.mutable_unreadable_sessions()->Assign(unreadable_.begin(), unreadable_.end());
   nlohmann::ordered_json rest = ToJson(end);
   rest.erase("pieces");
   json_.Add("items", items, std::move(rest));
@@ -38,6 +40,9 @@ void ItemListWriter::WriteJsonPage(const ItemEntryPage& page) {
 
 void ItemListWriter::End() const {
   if (invocation_.json()) json_.End();
+  for (const std::string& id : unreadable_) {
+    WriteNote(invocation_, "session " + id + " was skipped: it cannot be read");
+  }
   WriteNextPage(invocation_, next_);
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/invocation.h"
 #include "cli/item_pages.h"
+#include "cli/item_row.h"
 #include "cli/json_list.h"
 #include "cli/table.h"
 
@@ -17,11 +18,13 @@ namespace holdfast::cli {
 // Holds one page in memory. For one thread.
 class ItemListWriter final {
  public:
-  explicit ItemListWriter(const Invocation& invocation);
+  // `heading` is that of the table.
+  explicit ItemListWriter(const Invocation& invocation, Row heading = ItemHeading());
 
   // Writes the items of `page`, damaged ones as such. False when no more output is taken.
   bool Write(const ItemEntryPage& page);
-  // Ends the list, with a note where it goes on. At least one page was written.
+  // Ends the list, with notes of the sessions that were skipped and of where it goes on. At least
+  // one page was written.
   void End() const;
   // Writes why the list ends early; see JsonList::Fail. Returns how to exit.
   ExitCode Fail(const grpc::Status& status) const;
@@ -38,7 +41,8 @@ class ItemListWriter final {
   JsonList json_;
   Rows rows_;
   std::vector<std::string> missing_;
-  std::string next_;  // the page token behind the last page
+  std::vector<std::string> unreadable_;  // sessions that were skipped
+  std::string next_;                     // the page token behind the last page
   bool damaged_ = false;
 };
 

@@ -9,7 +9,9 @@ bool ItemEntryPage::Add(v1::ReadItemsResponse& response) {
     if (piece.chunk_offset() == 0) {
       items.push_back({.item = std::move(*piece.mutable_item()),
                        .size = piece.total_bytes(),
-                       .damaged = piece.damaged()});
+                       .damaged = piece.damaged(),
+                       .session_id = std::move(*piece.mutable_session_id()),
+                       .session_uid = std::move(*piece.mutable_session_uid())});
       continue;
     }
     if (items.empty()) return false;

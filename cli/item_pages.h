@@ -5,6 +5,7 @@
 #include "holdfast/v1/items.pb.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace holdfast::cli {
@@ -13,6 +14,9 @@ struct ItemEntry {
   v1::Item item;
   int64_t size = 0;      // of its data, which `item` may be without
   bool damaged = false;  // what is stored cannot be read; `item` has its name
+  // The session that has it, where the items are those of a group.
+  std::string session_id;
+  std::string session_uid;
 };
 
 struct ItemEntryPage {

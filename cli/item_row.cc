@@ -37,18 +37,31 @@ std::string ItemDataText(const ItemEntry& entry) {
 
 Row ItemHeading() { return {"KEY", "VERSION", "SIZE", "LABELS", "UPDATED", "DATA"}; }
 
+Row GroupItemHeading() {
+  Row heading = ItemHeading();
+  heading.insert(heading.begin(), "SESSION");
+  return heading;
+}
+
 Row ItemRow(const ItemEntry& entry) {
   const v1::Item& item = entry.item;
-  return {KeyText(item.key()),
-          item.version() == 0 ? "-" : absl::StrCat(item.version()),
-          absl::StrCat(entry.size),
-          LabelsText(item),
-          item.has_update_time() ? ShortTime(item.update_time()) : "-",
-          ItemDataText(entry)};
+  Row row = {KeyText(item.key()),
+             item.version() == 0 ? "-" : absl::StrCat(item.version()),
+             absl::StrCat(entry.size),
+             LabelsText(item),
+             item.has_update_time() ? ShortTime(item.update_time()) : "-",
+             ItemDataText(entry)};
+  if (!entry.session_id.empty()) row.insert(row.begin(), entry.session_id);
+  return row;
 }
 
 nlohmann::ordered_json ItemJson(const ItemEntry& entry) {
-  nlohmann::ordered_json object = ToJson(entry.item);
+  nlohmann::ordered_json object;
+  if (!entry.session_id.empty()) {
+    object["session_id"] = entry.session_id;
+    object["session_uid"] = entry.session_uid;
+  }
+  object.update(ToJson(entry.item));
   object["size"] = absl::StrCat(entry.size);
   object["damaged"] = entry.damaged;
   return object;

@@ -10,10 +10,13 @@
 namespace holdfast::cli {
 
 Row ItemHeading();
+// Of items of several sessions, whose rows begin with the session.
+Row GroupItemHeading();
 // Data that is text is shown shortened, other data as its size alone, damaged data as `[damaged]`.
 Row ItemRow(const ItemEntry& entry);
 
-// The item as the proto has it, with its size and whether it is damaged.
+// The item as the proto has it, with its size and whether it is damaged, behind the session of an
+// item of a group.
 nlohmann::ordered_json ItemJson(const ItemEntry& entry);
 
 }  // namespace holdfast::cli

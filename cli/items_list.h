@@ -7,7 +7,8 @@
 
 namespace holdfast::cli {
 
-// Which items of which session, from the page token of `request` on.
+// Which items of which session, from the page token of `request` on. Where `request` has a group,
+// `target` names no session.
 struct ItemSelection {
   Target target;
   v1::ReadItemsRequest request;  // without the session

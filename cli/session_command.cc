@@ -27,9 +27,13 @@ void RequireTarget(const Target& target) {
 
 }  // namespace
 
-void AddTarget(CLI::App& command, Target& target) {
+TargetOptions AddTargetOptions(CLI::App& command, Target& target) {
   CLI::Option* const id = AddSession(command, target);
-  AddLatest(command, target)->excludes(id);
+  return {.session = id, .latest = AddLatest(command, target)->excludes(id)};
+}
+
+void AddTarget(CLI::App& command, Target& target) {
+  AddTargetOptions(command, target);
   command.parse_complete_callback([&target] { RequireTarget(target); });
 }
 

@@ -48,7 +48,16 @@ class SessionCommand final {
 
 using SessionCommandPtr = std::shared_ptr<SessionCommand>;
 
-// Adds the argument SESSION and the option --latest, of which exactly one is needed.
+// What names one session on a command line.
+struct TargetOptions {
+  CLI::Option* session;
+  CLI::Option* latest;
+};
+
+// Adds the argument SESSION and the option --latest, of which at most one may be given.
+TargetOptions AddTargetOptions(CLI::App& command, Target& target);
+
+// The same, of which exactly one is needed.
 void AddTarget(CLI::App& command, Target& target);
 
 // The same where further words, at most `most`, follow SESSION: the argument KEY, which has the

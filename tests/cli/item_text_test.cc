@@ -1,6 +1,8 @@
 // Items as text, without a server: keys and labels both ways, rows, and the parts of a stream.
+#include "cli/invocation.h"
 #include "cli/item_key.h"
 #include "cli/item_label.h"
+#include "cli/item_list_writer.h"
 #include "cli/item_pages.h"
 #include "cli/item_row.h"
 
@@ -9,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include <limits>
+#include <sstream>
 #include <string>
 
 namespace holdfast::cli {
@@ -162,6 +165,50 @@ TEST(ItemRow, ShowsOfADamagedItemItsName) {
   const auto object = ItemJson(entry);
   EXPECT_EQ(object["damaged"], true);
   EXPECT_EQ(object["size"], "5");
+}
+
+TEST(ItemRow, OfAGroupBeginsWithTheSession) {
+  v1::ReadItemsResponse response = PieceOf("plan", "x", 0, 1);
+  response.mutable_pieces(0)->set_session_id("4f1c2d3e");
+  response.mutable_pieces(0)->set_session_uid("0193a0de-0000-7000-8000-000000000001");
+  ItemEntryPage page;
+  ASSERT_TRUE(page.Add(response));
+  const ItemEntry& entry = page.items.front();
+  EXPECT_THAT(ItemRow(entry), ElementsAre("4f1c2d3e", "plan", "-", "1", "", "-", "x"));
+  EXPECT_EQ(GroupItemHeading().size(), ItemRow(entry).size());
+  EXPECT_EQ(GroupItemHeading().front(), "SESSION");
+  const auto object = ItemJson(entry);
+  EXPECT_EQ(object.begin().key(), "session_id");
+  EXPECT_EQ(object["session_id"], "4f1c2d3e");
+  EXPECT_EQ(object["session_uid"], "0193a0de-0000-7000-8000-000000000001");
+  EXPECT_FALSE(ItemJson(Entry("plan", "x")).contains("session_id"));
+}
+
+// A document lists the sessions that were skipped, and a table is followed by notes.
+TEST(ItemListWriter, NamesSessionsThatWereSkipped) {
+  ItemEntryPage first;
+  first.end.add_unreadable_sessions("a");
+  first.end.set_next_page_token("t");
+  ItemEntryPage second;
+  second.end.add_unreadable_sessions("b");
+  for (const Output output : {Output::kTable, Output::kJson, Output::kJsonLines}) {
+    std::ostringstream out;
+    std::ostringstream err;
+    Invocation invocation{.out = out, .err = err};
+    invocation.output = output;
+    ItemListWriter writer(invocation, GroupItemHeading());
+    EXPECT_TRUE(writer.Write(first) && writer.Write(second));
+    writer.End();
+    if (output == Output::kJson) {
+      EXPECT_EQ(nlohmann::json::parse(out.str())["unreadable_sessions"],
+                nlohmann::json::array({"a", "b"}));
+      EXPECT_EQ(err.str(), "");
+    } else {
+      EXPECT_EQ(err.str(),
+                "session a was skipped: it cannot be read\n"
+                "session b was skipped: it cannot be read\n");
+    }
+  }
 }
 
 }  // namespace

@@ -225,6 +225,52 @@ TEST_F(Items, AListIsATableAndJson) {
   EXPECT_EQ(Json({"items", "list", "s", "--collection", "other"})["items"].size(), 0);
 }
 
+TEST_F(Items, AListOfAGroupNamesTheSessions) {
+  for (const char* id : {"two", "one"}) {
+    v1::CreateSessionRequest create = test::CreateRequest(id);
+    create.set_group(absl::StrCat("app/", id));
+    v1::CreateSessionResponse reply;
+    grpc::ClientContext context;
+    ASSERT_TRUE(Connection(address()).sessions().CreateSession(&context, create, &reply).ok());
+    for (const char* key : {"a", "b"}) {
+      const Words put = {"items", "put", id, key, "--collection", "notes", "--data", key};
+      ASSERT_EQ(Holdfast(put).code, kDone);
+    }
+  }
+  MustPut("a", "of no group");
+  const Words all = {"items", "list", "--group-prefix", "app/", "--collection", "notes"};
+  const Ran table = Holdfast(all);
+  EXPECT_EQ(table.code, kDone) << table.err;
+  EXPECT_EQ(table.err, "");
+  EXPECT_THAT(table.out, StartsWith("SESSION  KEY  VERSION  SIZE  LABELS  UPDATED  "));
+  EXPECT_THAT(table.out, HasSubstr("\none      b    2        1             2"));
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 5);
+  EXPECT_LT(table.out.find("\none "), table.out.find("\ntwo ")) << "by group first";
+  const auto reply = Json(all);
+  ASSERT_EQ(reply["items"].size(), 4);
+  EXPECT_EQ(reply["items"][1]["session_id"], "one");
+  EXPECT_EQ(reply["items"][1]["session_uid"].get<std::string>().size(), 36U);
+  EXPECT_EQ(reply["items"][1]["key"], absl::Base64Escape("b"));
+  EXPECT_EQ(reply["items_version"], "0");
+  EXPECT_EQ(reply["unreadable_sessions"].size(), 0);
+  EXPECT_EQ(nlohmann::json(JsonLines(all)), reply["items"]);
+  EXPECT_FALSE(JsonLines(Notes("list"))[0].contains("session_id"));
+
+  const Words two = {"items", "list", "--group", "app/two", "--collection", "notes"};
+  EXPECT_EQ(JsonLines(two).size(), 2);
+  Words first = all;
+  first.insert(first.end(), {"--limit", "3"});
+  const Ran cut = Holdfast(first);
+  EXPECT_THAT(cut.out, HasSubstr("\ntwo      a "));
+  EXPECT_THAT(cut.out, Not(HasSubstr("\ntwo      b ")));
+  ASSERT_THAT(cut.err, StartsWith("more items follow: --page-token "));
+  std::string token = cut.err.substr(cut.err.rfind(' ') + 1);
+  token.pop_back();
+  Words rest = all;
+  rest.insert(rest.end(), {"--page-token", token});
+  EXPECT_EQ(JsonLines(rest).size(), 1);
+}
+
 TEST_F(Items, AListIsOfARangeOrOfLabels) {
   for (const char* key : {"a", "b/1", "b/2", "b/3", "c", "hex:ff", "[x,y]"}) {
     MustPut(key, key, {"--label", absl::StrCat("n=", key), "--label", "one:=1"});

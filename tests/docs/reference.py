@@ -63,6 +63,7 @@ PROMISED = {
     "holdfast session close": "closed",
     "holdfast session delete": "^4f1c2d3e is deleted",
     "holdfast items list": r"(?m)^plan +\d+ +14 +draft:=true ",
+    "holdfast items list --group-prefix": r"(?m)^shared +plan +\d+ +14 +draft:=true ",
     "holdfast --output jsonl items list": "^water the beds\n",
     "holdfast items get": "^water the beds$",
     "holdfast items get 4f1c2d3e plan todo": r"(?m)^plan .*\ntodo ",
@@ -174,8 +175,9 @@ class Scene:
         labels = {"draft": items_pb2.Label(bool_value=True)}
         shared = {"collection": COLLECTION, "data": PLAN.encode(), "labels": labels}
         puts = [items_pb2.ItemPut(item=items_pb2.Item(key=key.encode(), **shared)) for key in KEYS]
-        request = {"request_id": api.new_id(), "session_id": SESSION}
-        self.items.PutItems(items_pb2.PutItemsRequest(puts=puts, **request))
+        for session in (SESSION, "shared"):
+            request = {"request_id": api.new_id(), "session_id": session}
+            self.items.PutItems(items_pb2.PutItemsRequest(puts=puts, **request))
 
     def hold(self, *words):
         """A lease of the session, which its holder uses as the words say; the token."""
