@@ -29,9 +29,8 @@ CheckpointPut Named(Checkpoint checkpoint, std::string name) {
 
 Change WithCheckpoints(Change change, const Head& head, std::vector<CheckpointPut> puts,
                        std::vector<ItemName> deletes) {
-  CheckpointWrites writes{.puts = std::move(puts),
-                          .deletes = std::move(deletes),
-                          .manual = head.checkpoints.manual};
+  CheckpointWrites writes{
+      .puts = std::move(puts), .deletes = std::move(deletes), .manual = head.checkpoints.manual};
   for (const CheckpointPut& put : writes.puts) {
     if (put.checkpoint.kind == CheckpointKind::kManual) ++writes.manual;
   }
