@@ -55,7 +55,7 @@ class SessionCalls final {
     for (uint64_t read = 0;;) {
       request.set_page_size(PageSize(limit, read));
       Reply page;
-      const grpc::Status status = Send(method, request, page);
+      grpc::Status status = Send(method, request, page);
       if (!status.ok()) return status;
       read += CountItems(page);
       request.set_page_token(page.next_page_token());
