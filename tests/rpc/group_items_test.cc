@@ -94,14 +94,26 @@ class GroupItemsOfStore : public ::testing::Test {
                const std::string& data = "data") {
     ItemWrites writes;
     for (const std::string& key : keys) writes.puts.push_back(Put(key, data));
-    Apply(Changes(Key(id), random_).PutItems(std::move(writes)));
+    Change change = Changes(Key(id), random_).PutItems(std::move(writes));
+    change.guard.uid = UidOf(id);
+    Apply(change);
   }
   void Fill(const std::string& group, const std::string& id, const std::vector<std::string>& keys) {
     CreateIn(group, id);
     PutKeys(id, keys);
   }
   SeededRandom& random() { return random_; }
-  void DeleteNow(const std::string& id) { Apply(Changes(Key(id), random_).Delete()); }
+  void DeleteNow(const std::string& id) {
+    Change change = Changes(Key(id), random_).Delete();
+    change.guard.lease = LeaseRule::kForce;
+    change.guard.uid = UidOf(id);
+    Apply(change);
+  }
+  SessionUid UidOf(const std::string& id) {
+    const auto loaded = store().LoadForDecision(Key(id), std::nullopt);
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return loaded.ok() ? loaded->head.uid : SessionUid();
+  }
 
   static pb::ReadItemsRequest OfGroup(const std::string& group) {
     pb::ReadItemsRequest request;
@@ -175,10 +187,9 @@ TEST_F(GroupItemsOfStore, LeaveOutWhatGoesBetweenListingAndRead) {
   for (const char* id : {"a", "b", "c"}) Fill("g", id, {"1"});
   store().behind_list = [&] {
     DeleteNow("a");
-    const auto head = store().LoadForDecision(Key("b"), std::nullopt);
-    ASSERT_TRUE(head.ok());
+    const SessionUid former = UidOf("b");
     DeleteNow("b");
-    CreateIn("g", "b", head->head.uid);
+    CreateIn("g", "b", former);
     PutKeys("b", {"new"});
   };
   pb::ReadItemsRequest request = OfGroup("g");
