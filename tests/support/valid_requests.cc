@@ -30,9 +30,9 @@ constexpr char kProjectRoot[] = "/srv/";
 // Numbers and enums by the name of their field; every other one keeps its default.
 const std::map<std::string, int>& Numbers() {
   static const std::map<std::string, int> kNumbers = {
-      {"turn", 1},   {"number", 1},       {"mode", 1},    {"kind", 5},
-      {"source", 1}, {"outcome", 1},      {"method", 5},  {"scope", 3},
-      {"reason", 1}, {"drift_policy", 2}, {"seconds", 60}};
+      {"turn", 1},   {"number", 1},       {"mode", 1},     {"kind", 5},
+      {"source", 1}, {"outcome", 1},      {"method", 5},   {"scope", 3},
+      {"reason", 1}, {"drift_policy", 2}, {"seconds", 60}, {"trigger", 1}};
   return kNumbers;
 }
 
