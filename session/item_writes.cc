@@ -117,10 +117,10 @@ ItemBounds BoundsOf(const ItemWrites& writes, const ItemBounds& bounds) {
 
 absl::StatusOr<std::variant<ItemEffects, Refusal>> ResolveItems(const ItemWrites& writes,
                                                                 const ItemTotals& before,
-                                                                const ItemBounds& most,
+                                                                const ItemBounds& bounds,
                                                                 ItemLookup& lookup) {
-  const ItemBounds bounds = BoundsOf(writes, most);
-  ItemResolution resolution(before, bounds, lookup);
+  const ItemBounds binding = BoundsOf(writes, bounds);
+  ItemResolution resolution(before, binding, lookup);
   std::optional<Refusal> refusal;
   if (writes.expected_last) {
     ASSIGN_OR_RETURN(refusal, resolution.Compare(*writes.expected_last));

@@ -16,7 +16,7 @@ namespace pb = ::holdfast::v1;
 
 // INVALID_FIELD for a trigger that is missing or that this server does not know, and for a size
 // below 0.
-absl::StatusOr<Compaction> ReadCompactionFacts(pb::Compaction&& compaction);
+absl::StatusOr<Compaction> ReadCompactionFacts(pb::Compaction&& from);
 
 // The compaction that a request says its snapshot is the result of, with the same errors.
 template <typename Request>
