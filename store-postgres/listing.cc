@@ -340,42 +340,72 @@ SessionRow ReadRow(const ListQuery& query, const Rows& rows, const SessionRows& 
   return shown;
 }
 
+// A page while it is read.
+class ListReading {
+ public:
+  // `query` outlives it.
+  ListReading(const ListQuery& query, const StoreId& active)
+      : query_(query),
+        active_(active),
+        filtered_(!query.project_root.empty() || !query.lifecycles.empty() ||
+                  !query.kinds.empty() || !query.group.empty()),
+        after_(query.after) {}
+
+  // Takes what an answer brings, as far as the page has room for it.
+  void Take(const Rows& rows) {
+    const std::vector<SessionRows> sessions = SessionsIn(rows);
+    page_.end = sessions.size() <= query_.limit &&
+                (rows.empty() || !rows.Bool(rows.size() - 1, kListedLast));
+    for (size_t i = 0; i < sessions.size() && i < query_.limit; ++i) {
+      if (TakeSession(rows, sessions[i], i == 0)) continue;
+      page_.end = false;
+      return;
+    }
+  }
+
+  // A filter leaves out rows, also those that cannot be read: a page is empty only at the end.
+  [[nodiscard]] bool IsDone() const { return !page_.rows.empty() || page_.end; }
+  // Behind which the next answer begins.
+  [[nodiscard]] const std::optional<ListKey>& after() const { return after_; }
+  ListPage TakePage() { return std::move(page_); }
+
+ private:
+  // Answers whether the page had room for the session, or leaves it out.
+  bool TakeSession(const Rows& rows, const SessionRows& of, bool is_first) {
+    const size_t row = of.begin;
+    const bool wanted = rows.Bool(row, kListedWanted);
+    if (wanted && !is_first && HadNoRoom(query_, rows, of)) return false;
+    after_ = ListKey{.created_at = rows.Time(row, kListedAt),
+                     .id = std::string(rows.Text(row, kListedId)),
+                     .group = std::string(rows.Text(row, kListedGroup))};
+    if (!wanted) return true;
+    SessionRow shown = ReadRow(query_, rows, of, active_);
+    if (filtered_ && shown.condition != SessionRow::Condition::kOk) return true;
+    bytes_ += RowBytes(shown);
+    if (!page_.rows.empty() && bytes_ > query_.most_bytes) return false;
+    page_.rows.push_back(std::move(shown));
+    return true;
+  }
+
+  const ListQuery& query_;
+  const StoreId& active_;
+  const bool filtered_;
+  std::optional<ListKey> after_;
+  ListPage page_;
+  size_t bytes_ = 0;  // of the content of its rows
+};
+
 }  // namespace
 
 absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery& query) {
-  const bool filtered = !query.project_root.empty() || !query.lifecycles.empty() ||
-                        !query.kinds.empty() || !query.group.empty();
-  ListPage page;
-  size_t bytes = 0;
+  ListReading reading(query, database.store);
   ListQuery rest = query;
-  // A filter leaves out rows, also those that cannot be read: a page is empty only at the end.
-  while (page.rows.empty() && !page.end) {
+  while (!reading.IsDone()) {
     ASSIGN_OR_RETURN(const Rows rows, database.Ask(ListingOf(rest).For(rest), ListingParams(rest)));
-    const std::vector<SessionRows> sessions = SessionsIn(rows);
-    page.end = sessions.size() <= query.limit &&
-               (rows.empty() || !rows.Bool(rows.size() - 1, kListedLast));
-    for (size_t i = 0; i < sessions.size() && i < query.limit; ++i) {
-      const size_t row = sessions[i].begin;
-      const bool wanted = rows.Bool(row, kListedWanted);
-      if (wanted && i > 0 && HadNoRoom(query, rows, sessions[i])) {
-        page.end = false;
-        break;
-      }
-      rest.after = ListKey{.created_at = rows.Time(row, kListedAt),
-                           .id = std::string(rows.Text(row, kListedId)),
-                           .group = std::string(rows.Text(row, kListedGroup))};
-      if (!wanted) continue;
-      SessionRow shown = ReadRow(query, rows, sessions[i], database.store);
-      if (filtered && shown.condition != SessionRow::Condition::kOk) continue;
-      bytes += RowBytes(shown);
-      if (!page.rows.empty() && bytes > query.most_bytes) {
-        page.end = false;
-        break;
-      }
-      page.rows.push_back(std::move(shown));
-    }
+    reading.Take(rows);
+    rest.after = reading.after();
   }
-  return page;
+  return reading.TakePage();
 }
 
 absl::StatusOr<std::vector<SessionKey>> ListDueSessions(const Database& database, DueKind kind,
