@@ -32,7 +32,7 @@ from placing import Refused, Staging, main, read_label, write_label
 
 KIND = "files"
 STORE = "STORE"
-STORE_FORMAT = 8
+STORE_FORMAT = 9
 SESSIONS = "t"
 LOCK = "lock"
 # What a start makes anew; while a server runs, journals have all that the write-ahead log has.

@@ -44,6 +44,7 @@ PROMISED = {
     "holdfast --output jsonl session messages": '"words of turn 1"',
     "holdfast session journal": rf"(?m)^3 +3 +1 +tool_intent +{TOOL} ",
     "holdfast session audit": "SessionLifecycle +start",
+    "holdfast session audit 4f1c2d3e --class": r"^SEQ .*\n$",  # none is
     "holdfast --output jsonl session audit": r"(?m)^SessionLifecycle start\n",
     "holdfast session slots": OWNER,
     "holdfast --output jsonl session slots": "plan 3",
