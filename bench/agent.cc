@@ -1,5 +1,6 @@
 #include "bench/agent.h"
 
+#include "bench/open_session.h"
 #include "platform/status_macros.h"
 
 #include <numeric>
@@ -115,13 +116,8 @@ absl::Status Agent::Close() {
 }
 
 absl::Status Agent::Count() {
-  v1::GetSessionRequest request;
-  request.set_session_id(id_);
-  grpc::ClientContext context;
-  v1::GetSessionResponse response;
-  const grpc::Status status = served_.sessions().GetSession(&context, request, &response);
-  if (!status.ok()) return FailedCall("GetSession", status);
-  const uint64_t found = response.session().message_count();
+  ASSIGN_OR_RETURN(const v1::Session session, GetSession(served_, id_));
+  const uint64_t found = session.message_count();
   if (found == commits_ * shape_.messages) return absl::OkStatus();
   return absl::FailedPreconditionError("session " + id_ + " holds " + std::to_string(found) +
                                        " messages after " + std::to_string(commits_) +

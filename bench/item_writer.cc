@@ -1,6 +1,6 @@
 #include "bench/item_writer.h"
 
-#include "bench/agent.h"
+#include "bench/open_session.h"
 #include "platform/status_macros.h"
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +19,7 @@ constexpr size_t kFilledBytes = 64;
 absl::StatusOr<std::unique_ptr<ItemWriter>> ItemWriter::Make(Served& served, const std::string& id,
                                                              PutShape shape) {
   auto writer = std::make_unique<ItemWriter>(served, id, shape);
-  RETURN_IF_ERROR(writer->Create());
+  RETURN_IF_ERROR(CreateOpenSession(served, id, writer->fresh_));
   return writer;
 }
 
@@ -28,17 +28,6 @@ ItemWriter::ItemWriter(Served& served, std::string id, PutShape shape)
       id_(std::move(id)),
       shape_(shape),
       items_(v1::ItemService::NewStub(served.NewConnection())) {}
-
-absl::Status ItemWriter::Create() {
-  v1::CreateSessionRequest create = NewSession(id_, fresh_);
-  create.set_kind(v1::SESSION_KIND_OPEN);
-  create.clear_holder();
-  create.clear_lease_ttl();
-  grpc::ClientContext context;
-  v1::CreateSessionResponse created;
-  const grpc::Status status = served_.sessions().CreateSession(&context, create, &created);
-  return status.ok() ? absl::OkStatus() : FailedCall("CreateSession", status);
-}
 
 void ItemWriter::Start(grpc::CompletionQueue& queue, void* tag) {
   request_.Clear();
@@ -94,13 +83,8 @@ absl::Status ItemWriter::Read(const v1::ReadItemsRequest& request, size_t items)
 }
 
 absl::Status ItemWriter::Count() {
-  v1::GetSessionRequest request;
-  request.set_session_id(id_);
-  grpc::ClientContext context;
-  v1::GetSessionResponse response;
-  const grpc::Status status = served_.sessions().GetSession(&context, request, &response);
-  if (!status.ok()) return FailedCall("GetSession", status);
-  const auto counted = static_cast<uint64_t>(response.session().items_version());
+  ASSIGN_OR_RETURN(const v1::Session session, GetSession(served_, id_));
+  const auto counted = static_cast<uint64_t>(session.items_version());
   if (counted == acknowledged_) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("a session counts ", counted, " items, and ",
                                                     acknowledged_, " were acknowledged"));

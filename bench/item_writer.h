@@ -47,8 +47,6 @@ class ItemWriter final : public Slot {
   [[nodiscard]] const std::string& id() const { return id_; }
 
  private:
-  absl::Status Create();
-
   Served& served_;
   const std::string id_;
   const PutShape shape_;

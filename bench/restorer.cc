@@ -1,6 +1,6 @@
 #include "bench/restorer.h"
 
-#include "bench/agent.h"
+#include "bench/open_session.h"
 #include "platform/status_macros.h"
 
 #include "absl/strings/str_cat.h"
@@ -27,7 +27,7 @@ void AddMessage(std::string data, v1::Message& message) {
 absl::StatusOr<std::unique_ptr<Restorer>> Restorer::Make(Served& served, const std::string& id,
                                                          uint64_t messages) {
   auto restorer = std::make_unique<Restorer>(served, id);
-  RETURN_IF_ERROR(restorer->Create());
+  RETURN_IF_ERROR(CreateOpenSession(served, id, restorer->fresh_));
   RETURN_IF_ERROR(restorer->Append(messages));
   return restorer;
 }
@@ -36,17 +36,6 @@ Restorer::Restorer(Served& served, std::string id)
     : served_(served),
       id_(std::move(id)),
       store_(v1::StoreService::NewStub(served.NewConnection())) {}
-
-absl::Status Restorer::Create() {
-  v1::CreateSessionRequest create = NewSession(id_, fresh_);
-  create.set_kind(v1::SESSION_KIND_OPEN);
-  create.clear_holder();
-  create.clear_lease_ttl();
-  grpc::ClientContext context;
-  v1::CreateSessionResponse created;
-  const grpc::Status status = served_.sessions().CreateSession(&context, create, &created);
-  return status.ok() ? absl::OkStatus() : FailedCall("CreateSession", status);
-}
 
 absl::Status Restorer::Append(uint64_t count) {
   while (count > 0) {
@@ -119,13 +108,8 @@ absl::Status Restorer::TakeAndAdd() {
 }
 
 absl::Status Restorer::Count() {
-  v1::GetSessionRequest request;
-  request.set_session_id(id_);
-  grpc::ClientContext context;
-  v1::GetSessionResponse response;
-  const grpc::Status status = served_.sessions().GetSession(&context, request, &response);
-  if (!status.ok()) return FailedCall("GetSession", status);
-  const auto found = static_cast<uint64_t>(response.session().message_count());
+  ASSIGN_OR_RETURN(const v1::Session session, GetSession(served_, id_));
+  const auto found = static_cast<uint64_t>(session.message_count());
   if (found == messages_) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "session ", id_, " has ", found, " messages, and ", messages_, " were acknowledged"));

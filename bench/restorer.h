@@ -39,7 +39,6 @@ class Restorer final : public Slot {
   absl::Status Count();
 
  private:
-  absl::Status Create();
   // Adds `count` messages of 1 KB at the end of the history.
   absl::Status Append(uint64_t count);
   // A request that takes the last message.
