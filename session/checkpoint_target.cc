@@ -54,7 +54,7 @@ absl::StatusOr<CheckpointTarget> ReadTarget(SessionStore& store, const SessionKe
   }
   ASSIGN_OR_RETURN(const SnapshotDescription description,
                    ReadSnapshotDescription(store, key, revision));
-  target.checkpoint = CheckpointOf(head, description, CheckpointKind::kManual);
+  target.checkpoint = CheckpointOf(head, description);
   return target;
 }
 

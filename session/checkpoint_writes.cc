@@ -29,10 +29,8 @@ absl::Status CountManual(CheckpointWrites& writes) {
   return absl::OkStatus();
 }
 
-Checkpoint CheckpointOf(const Head& head, const SnapshotDescription& description,
-                        CheckpointKind kind) {
+Checkpoint CheckpointOf(const Head& head, const SnapshotDescription& description) {
   Checkpoint checkpoint;
-  checkpoint.kind = kind;
   checkpoint.snapshot =
       PinnedOf(head, {.at = {.revision = description.snapshot, .journal = description.journal},
                       .generation = description.generation,

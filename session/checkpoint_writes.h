@@ -21,9 +21,8 @@ CheckpointWrites& CheckpointWritesOf(const Head& head, Change& change);
 // Counts one checkpoint of kind MANUAL more. TOO_LARGE where a session has as many as it may.
 absl::Status CountManual(CheckpointWrites& writes);
 
-// A checkpoint of a kept snapshot of `head`, as its description has it.
-Checkpoint CheckpointOf(const Head& head, const SnapshotDescription& description,
-                        CheckpointKind kind);
+// A checkpoint of kind MANUAL of a kept snapshot of `head`, as its description has it.
+Checkpoint CheckpointOf(const Head& head, const SnapshotDescription& description);
 
 // The change pins the snapshot that it writes, for a caller. TOO_LARGE when the session has as many
 // checkpoints as it may. The head of a session that is created is an empty one.
